@@ -41,16 +41,18 @@ class GameSums:
     new_openings: int = 0
     """Games whose position after `OPENING_PLIES`, up to symmetry, is not among the `REMEMBERED` ones of their actor."""
     valued: int = 0
-    """Plies with a value of a search and none of the solver."""
+    """Plies with a value of a search or of tables, and none of the solver."""
     value_squares: float = 0.0
-    """Sum over these of the squared difference between the value and the result, both from -1 to 1."""
+    """Sum over these of the squared difference between the value and the game's end, both from -1 to 1."""
 
 
 class GameStatistics:
     """Looks at the games of one actor, round after round."""
 
-    def __init__(self, game: Game) -> None:
-        self._game = game
+    def __init__(self, game: Game, *, margins: bool) -> None:
+        """`margins`: values are expected margins as a share of the board, of every move but passes; else they are
+        expected results, of searched plies."""
+        self._game, self._margins = game, margins
         self._openings: dict[tuple[int, int], None] = {}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -71,8 +73,13 @@ class GameStatistics:
         opening = np.bincount(game[records.ply_kind == OPENING], minlength=len(records))
         played = records.exact_from > opening
         margin = np.where(records.black_first == 1, records.margin, -records.margin)[played]
-        result = np.sign(records.margin.astype(np.float64))[game] * np.where(ply % 2 == 0, 1.0, -1.0)
-        valued = (records.ply_kind == SEARCHED) & (ply < records.exact_from[game]) & played[game]
+        end = records.margin / self._game.squares if self._margins else np.sign(records.margin.astype(np.float64))
+        end = end[game] * np.where(ply % 2 == 0, 1.0, -1.0)
+        valued = (ply < records.exact_from[game]) & played[game]
+        if self._margins:
+            valued &= (records.ply_kind != OPENING) & (records.actions != self._game.pass_action)
+        else:
+            valued &= records.ply_kind == SEARCHED
         return GameSums(
             sampled=int(played.sum()),
             lessons=int((~played).sum()),
@@ -82,7 +89,7 @@ class GameStatistics:
             lead=int(np.abs(margin.astype(np.int64)).sum()),
             new_openings=self._new_openings(records, played),
             valued=int(valued.sum()),
-            value_squares=float(((records.value[valued] - result[valued]) ** 2).sum()),
+            value_squares=float(((records.value[valued] - end[valued]) ** 2).sum()),
         )
 
     def _new_openings(self, records: Records, played: NDArray[np.bool_]) -> int:

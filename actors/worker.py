@@ -110,7 +110,7 @@ class Worker:
         self._seed = int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0])
         self._evaluator: Evaluator | None = None
         self._source: GameSource | None = None
-        self._statistics = GameStatistics(self._game)
+        self._statistics = GameStatistics(self._game, margins=isinstance(config, AfterstateActorConfig))
         self._version = -1
         self._sequence = 0
         self._keep_every, self._games = keep_every, 0

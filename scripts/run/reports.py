@@ -88,7 +88,9 @@ class SelfPlayReport:
     depth: float
     """Mean depth of a simulation, in plies."""
     value_error: float
-    """Mean squared difference of the search's value and the result, both from -1 to 1, where the solver gave none."""
+    """Mean squared difference of the value that play gave a position and the result, both from -1 to 1, where the
+    solver gave none, on these fresh games, before any enters the replay; of pattern tables, which expect margins, that
+    of the shares of the board."""
     version_lag: float
     """Versions published since that of the weights that played."""
 

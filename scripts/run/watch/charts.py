@@ -249,7 +249,7 @@ def self_play(ticks: list[Row]) -> list[Chart]:
         chart("length", "Length and margin", "plies of a game, discs it was won by", length),
         chart("entropy", "Entropy of the moves", "nats; divergence: what the search adds", entropies),
         chart("depth", "Depth of simulations", "plies", {"depth": "depth"}),
-        chart("surprise", "Error of the search's value", "squared, against the result", {"error": "value_error"}),
+        chart("surprise", "Error of the value", "squared, against the end of fresh games", {"error": "value_error"}),
         chart("variety", "New openings, lessons", "shares of the games", variety, "%"),
         chart("lag", "Age of the weights that play", "versions", {"lag": "version_lag"}),
     ]
