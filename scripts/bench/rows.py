@@ -34,6 +34,7 @@ from scripts.bench.setup import (
     records_of,
     training_batches,
 )
+from scripts.bench.watch import bench_watch
 
 ENDING_EMPTIES = {4: 8, 6: 14, 8: 14}
 """Empty squares of the positions to solve, by the size of the board."""
@@ -285,6 +286,9 @@ LAYERS: dict[str, dict[str, Callable[[Settings], Iterator[Row]]]] = {
         "replay_sample_positions_per_s": bench_replay_sample,
         "redis_ingest_positions_per_s": bench_redis,
         "redis_bytes_per_position": bench_redis,
+    },
+    "watching": {
+        "watch_percent": bench_watch,
     },
     "limits": {
         "legal_moves_positions_per_s": bench_legal_moves,

@@ -82,7 +82,8 @@ def test_values_of_tables_are_compared_with_the_margin() -> None:
     share = (some.margin / GAME.squares)[game] * np.where(ply % 2, -1, 1)
     moves = (some.ply_kind != OPENING) & (some.actions != GAME.pass_action) & (ply < some.exact_from[game])
     for wrong in (0.0, 0.25):
-        sums = GameStatistics(GAME, margins=True).of(dataclasses.replace(some, value=(share + wrong).astype(np.float16)))
+        value = (share + wrong).astype(np.float16)
+        sums = GameStatistics(GAME, margins=True).of(dataclasses.replace(some, value=value))
         assert sums.valued == moves.sum()
         assert sums.value_squares == pytest.approx(wrong**2 * sums.valued, rel=1e-2, abs=1e-3)
 

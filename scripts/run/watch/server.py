@@ -102,7 +102,7 @@ class WatchServer:
                 shown = await asyncio.to_thread(read)
             except ReversiError as error:
                 raise web.HTTPNotFound(text=f"{error}\n") from None
-        response = web.json_response(shown, dumps=_dumps)
+        response = web.json_response(shown, dumps=as_text)
         response.enable_compression()
         return response
 
@@ -136,5 +136,6 @@ class WatchServer:
         return self._views[name]
 
 
-def _dumps(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return an answer as the page gets it."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
