@@ -51,7 +51,7 @@ DOORS = {
 }
 LADDERS = {
     "reversi": (
-        *("errors", "json", "capacity", "settings", "urls", "files", "archive", "columns", "runs"),
+        *("errors", "json", "capacity", "settings", "urls", "files", "temporary", "archive", "columns", "runs"),
         *(
             "kernels",
             "games",

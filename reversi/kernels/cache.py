@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import stat
-import tempfile
 import time
 import uuid
 from pathlib import Path
@@ -21,7 +19,9 @@ from typing import Any
 import numba
 from numba.core import caching
 
+from reversi.errors import ConfigError
 from reversi.kernels.sources import Sources
+from reversi.temporary import user_folder
 
 KEPT_FOLDERS = 4
 """Folders of other sources left on disk; about 10 MB each."""
@@ -36,12 +36,8 @@ def cache_folder(sources: Sources) -> Path | None:
     if os.path.isabs(root):  # a user without a home would get a folder `~` in the current one
         with contextlib.suppress(OSError):
             return _used(Path(root) / "reversi-zero-kernels", sources)
-    with contextlib.suppress(OSError):
-        own = Path(tempfile.gettempdir()) / f"reversi-zero-kernels-{os.getuid()}"
-        own.mkdir(mode=0o700, exist_ok=True)
-        status = own.lstat()  # anyone can make it first, and code in it would run as this user
-        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022:
-            return _used(own, sources)
+    with contextlib.suppress(OSError, ConfigError):
+        return _used(user_folder() / "kernels", sources)
     return None
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import pathspec
 
 from reversi.errors import ConfigError
+from reversi.temporary import private_folder
 
 NEEDED = ("scripts/cli.py", "conf/train.yaml")
 """Files without which a folder does not have this code."""
@@ -43,8 +43,7 @@ def code_package(working_dir: str | None, excludes: Sequence[str], config_dir: P
     if working_dir is None and config_dir is None:
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix="reversi-launch-") as made:
-        package = Path(made)
+    with private_folder() as package:
         if working_dir is not None:
             _copy_code(Path(working_dir).expanduser(), excludes, package)
         if config_dir is not None:

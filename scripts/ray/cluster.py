@@ -19,9 +19,10 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from reversi.capacity import cores
 from reversi.errors import ConfigError, RunError, UnreachableError, first_line
+from reversi.temporary import private_folder
 from scripts.config.cluster import ClusterConfig, LocalClusterConfig, RayClusterConfig
 from scripts.config.job import JobConfig
-from scripts.ray.environment import at_home, in_job, private_home
+from scripts.ray.environment import at_home, home_in, in_job
 from scripts.ray.placement import Node, Place, Placement, cluster_placement, local_placement, places_to_request
 from scripts.run.processes import children, kill
 
@@ -40,6 +41,9 @@ OF_THE_GROUP = {signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP}
 RAYLET = "/raylet/raylet "
 """Part of the command line of Ray's process for this machine, the parent of its workers."""
 
+GONE_S = 2.0
+"""Longest wait for killed processes of Ray, which could still write into the folder that is removed next."""
+
 AVAILABLE = 0.999
 """Share of a resource that counts as all of it, as Ray rounds its sums."""
 
@@ -51,13 +55,14 @@ OUR_CODE = Path(__file__).absolute().parents[2]
 @contextmanager
 def ray_of(config: ClusterConfig) -> Iterator[None]:
     """Start Ray on this machine, or join the cluster at `cluster.address`; end or leave it afterwards."""
-    with private_home() if isinstance(config, LocalClusterConfig) else nullcontext() as home, _connected(config, home):
+    own = private_folder() if isinstance(config, LocalClusterConfig) else nullcontext()
+    with own as folder, _connected(config, folder):
         yield
 
 
 @contextmanager
-def _connected(config: ClusterConfig, home: str | None) -> Iterator[None]:
-    """Start Ray here, with this home folder for its own processes, or join a cluster; end or leave it afterwards.
+def _connected(config: ClusterConfig, folder: Path | None) -> Iterator[None]:
+    """Start Ray here, with its sockets, files and home in this folder, or join a cluster; end or leave it afterwards.
 
     The processes of a Ray that ends are killed: they have nothing left to do, and workers need up to 3 s to exit, on
     which some crash or hang for ever, with all their memory (a destructor of Ray 2.60 posts to an event loop that is
@@ -69,12 +74,12 @@ def _connected(config: ClusterConfig, home: str | None) -> Iterator[None]:
     code, and not the user's, where a folder `learner` or another version of this program may be.  It is also the folder
     in which the roles are, so that paths in a job must be absolute.
     """
-    where = _local(config) if isinstance(config, LocalClusterConfig) else _joined(config)
+    where = _local(config, folder) if isinstance(config, LocalClusterConfig) else _joined(config)
     place = "this machine" if isinstance(config, LocalClusterConfig) else f"cluster.address={config.address}"
     others = set(_children())
     try:
-        with _own_signals(), _in_folder(OUR_CODE), at_home(home) if home else nullcontext():
-            _init(where, STARTS if home else 1)
+        with _own_signals(), _in_folder(OUR_CODE), at_home(home_in(folder)) if folder else nullcontext():
+            _init(where, STARTS if folder else 1)
     except Exception as error:  # of a start that takes too long Ray says no more than that
         token = "; is the token right?" if isinstance(config, RayClusterConfig) else ""
         raise UnreachableError(f"cannot use Ray at {place}: {first_line(error)}{token}") from error
@@ -88,6 +93,7 @@ def _connected(config: ClusterConfig, home: str | None) -> Iterator[None]:
             ray.shutdown()
         if isinstance(config, LocalClusterConfig):
             kill(child for child, _ in started)
+            psutil.wait_procs([child for child, _ in started], timeout=GONE_S)
 
 
 def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
@@ -185,9 +191,10 @@ def _children() -> list[psutil.Process]:
     return [child for child, _ in children(os.getpid())]
 
 
-def _local(config: LocalClusterConfig) -> dict[str, Any]:
+def _local(config: LocalClusterConfig, folder: Path | None) -> dict[str, Any]:
     return {
         "address": "local",
+        "_temp_dir": str(folder),
         "num_cpus": cores(),
         "include_dashboard": False,
         "object_store_memory": config.object_store_mb << 20,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,19 +73,19 @@ def proxy_of(address: str) -> str | None:
     return proxies.get(parts.scheme) or proxies.get("all")
 
 
-@contextmanager
-def private_home() -> Iterator[str]:
-    """Yield a home folder for the processes of a Ray of our own, with the file that says that they are here."""
-    with tempfile.TemporaryDirectory(prefix="reversi-ray-home-") as home:
-        (Path(home) / BOOTSTRAP).write_text("provider: {type: local}\n", encoding="utf-8")
-        yield home
+def home_in(folder: Path) -> Path:
+    """Make a home folder for the processes of a Ray of our own, with the file that says that they are here."""
+    home = folder / "home"
+    home.mkdir()
+    (home / BOOTSTRAP).write_text("provider: {type: local}\n", encoding="utf-8")
+    return home
 
 
 @contextmanager
-def at_home(folder: str) -> Iterator[None]:
+def at_home(folder: Path) -> Iterator[None]:
     """Let processes that are started meanwhile have this home folder."""
     before = os.environ.get("HOME")
-    os.environ["HOME"] = folder
+    os.environ["HOME"] = str(folder)
     try:
         yield
     finally:

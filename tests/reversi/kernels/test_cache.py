@@ -15,6 +15,7 @@ from numba.core import caching
 
 import actors.config
 import reversi.kernels.kernel
+from reversi import temporary
 from reversi.kernels import cache
 from reversi.kernels.cache import KEPT_FOLDERS, USED_S, cache_folder, may_cache
 from reversi.kernels.sources import Sources
@@ -116,21 +117,21 @@ def unwritable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "file").touch()
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
     return tmp_path / "tmp"
 
 
 def test_without_a_home_the_folder_is_in_tmp_and_nobody_else_can_write_it(unwritable: Path) -> None:
     folder = cache_folder(Named("abc"))
     assert folder is not None
-    assert folder.parent.parent == unwritable
-    assert folder.parent.stat().st_mode & 0o777 == 0o700
+    assert folder.parent == unwritable / f"reversi-{os.geteuid()}" / "kernels"
+    assert folder.parents[1].stat().st_mode & 0o777 == 0o700
     assert cache_folder(Named("abc")) == folder
 
 
 def test_a_folder_in_tmp_that_others_can_write_is_not_used(unwritable: Path) -> None:
-    (unwritable / f"reversi-zero-kernels-{os.getuid()}").mkdir()
-    (unwritable / f"reversi-zero-kernels-{os.getuid()}").chmod(0o777)
+    (unwritable / f"reversi-{os.geteuid()}").mkdir()
+    (unwritable / f"reversi-{os.geteuid()}").chmod(0o777)
     assert cache_folder(Named("abc")) is None
 
 
@@ -165,7 +166,7 @@ def test_a_user_without_a_home_gets_no_folder_in_the_current_one(
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     folder = cache_folder(Named("abc"))
-    assert folder == tmp_path / "tmp" / f"reversi-zero-kernels-{os.getuid()}" / "abc"
+    assert folder == tmp_path / "tmp" / f"reversi-{os.geteuid()}" / "kernels" / "abc"
     assert list((tmp_path / "here").iterdir()) == []
 
 
@@ -177,4 +178,5 @@ def test_without_any_folder_to_write_to_nothing_is_kept(monkeypatch: pytest.Monk
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")
     monkeypatch.setattr(tempfile, "gettempdir", gettempdir)
+    monkeypatch.setattr(temporary, "OTHER_PLACES", ())
     assert cache_folder(Named("abc")) is None

@@ -6,7 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from reversi.model.registry import Registry
 from tests.faults.drill.nodes import ROOT
@@ -30,7 +34,34 @@ sys.addaudithook(note)
 HERE = {"127.0.0.1", "localhost", "0.0.0.0", "::1", "None", os.uname().nodename}
 
 
-def test_a_run_uses_our_code_asks_nobody_and_leaves_the_home_as_it_was(tmp_path: Path) -> None:
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder that is short enough for sockets."""
+    with tempfile.TemporaryDirectory() as made:
+        yield Path(made)
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_and_what_a_living_one_uses_is_not(temporary: Path) -> None:
+    """Of those processes that have sockets: of a run on Ray, of an embedded Redis."""
+
+    def start(more: str) -> subprocess.Popen[str]:
+        code = f"from reversi.temporary import PrivateFolder; p = PrivateFolder(); print(p.path, flush=True); {more}"
+        environment = os.environ | {"TMPDIR": str(temporary)}
+        pipe = subprocess.PIPE
+        return subprocess.Popen([sys.executable, "-c", code], env=environment, stdin=pipe, stdout=pipe, text=True)
+
+    with start("input()") as alive, start("import os; os.kill(os.getpid(), 9)") as killed:
+        assert alive.stdout is not None
+        used, left = Path(alive.stdout.readline().strip()), Path(killed.communicate()[0].strip())
+        assert (killed.returncode, used.is_dir(), left.is_dir()) == (-9, True, True)
+        with start("") as last:
+            last.communicate()
+        assert (used.is_dir(), left.exists()) == (True, False)
+        alive.communicate("\n")
+    assert not used.exists()
+
+
+def test_a_run_uses_our_code_asks_nobody_and_leaves_the_home_as_it_was(tmp_path: Path, temporary: Path) -> None:
     """With every tracker, on Ray: workers, dashboard and trackers are processes that inherit the hook."""
     hook, home, place = tmp_path / "hook", tmp_path / "home", tmp_path / "place"
     for folder in (hook, home, place / "learner", place / "reversi"):
@@ -44,6 +75,7 @@ def test_a_run_uses_our_code_asks_nobody_and_leaves_the_home_as_it_was(tmp_path:
         "HOME": str(home),
         "NUMBA_CACHE_DIR": cache,
         "LOOKED_UP": str(tmp_path / "looked-up"),
+        "TMPDIR": str(temporary),
         "PYTHONPATH": f"{hook}:{ROOT}",
     }
     job = [*TINY, "tracking=[jsonl,tensorboard,wandb]", "run.name=here", "run.games=200"]
@@ -63,4 +95,6 @@ def test_a_run_uses_our_code_asks_nobody_and_leaves_the_home_as_it_was(tmp_path:
     looked_up = set((tmp_path / "looked-up").read_text().split())
     assert looked_up <= HERE | {""}, looked_up - HERE
     assert [str(path) for path in home.rglob("*")] == []
+    left = [path.name for path in temporary.rglob("*") if "torchinductor" not in path.name]
+    assert left == [f"reversi-{os.geteuid()}"], "Ray's own folder would be beside it"
     assert sorted(path.name for path in place.iterdir()) == ["learner", "models", "reversi", "runs"]
