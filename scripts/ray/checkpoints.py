@@ -7,7 +7,8 @@ from typing import Any
 
 from reversi.errors import RunError
 from scripts.ray.actor_pool import Parts
-from scripts.ray.role import Clock, Role
+from scripts.ray.clock import Clock
+from scripts.ray.role import Role
 from scripts.ray.rounds import Rounds
 from scripts.ray.supervisor import LOST, POLL_S, START_S, Supervisor
 from scripts.run.folder import newest_whole

@@ -15,8 +15,9 @@ from scripts.config.cluster import RayClusterConfig
 from scripts.ray.actor_calls import ActorCalls
 from scripts.ray.actor_pool import Parts
 from scripts.ray.checkpoints import Checkpoints, NoStateError
+from scripts.ray.clock import Clock, RunningClock
 from scripts.ray.health import HealthReporter
-from scripts.ray.role import Clock, Role
+from scripts.ray.role import Role
 from scripts.ray.rounds import Rounds
 from scripts.ray.supervisor import LOST, POLL_S, START_S, STOP_S, Supervisor
 from scripts.run.control import TargetWatcher
@@ -37,13 +38,13 @@ class Driver:
         clock: Clock = time,
     ) -> None:
         """Start every role; those that the session's checkpoint has a state of begin with it."""
-        actor_calls = actor_calls or ActorCalls()
+        actor_calls, clock = actor_calls or ActorCalls(), RunningClock(clock)
         self._session, self._parts, self._clock = session, parts, clock
         self.supervisor = Supervisor(session, parts, actor_calls, clock)
         self._rounds = Rounds(session, parts, self.supervisor, watcher, clock)
         self.checkpoints = Checkpoints(session, parts, self.supervisor, self._rounds, clock)
         self.shutdown = Shutdown(session, parts, self.supervisor, self._rounds, clock)
-        self._health = HealthReporter(parts, session.progress, actor_calls, clock)
+        self._health = HealthReporter(parts, session.progress, self.supervisor, actor_calls, clock)
         parts.actors.grow()
         for role in parts.all:
             resumes = f"{role.name}.safetensors" in session.checkpoint and not (parts.stateless and role.group)
@@ -87,9 +88,10 @@ class Driver:
     def wait_until_up(self) -> bool:
         """Wait until the processes have started, which takes Ray some seconds; the run's clock starts with the games.
 
-        What a resumed run restores is waited for.  Otherwise learner, gate, replay and one actor are enough, as any
-        node of the other actors may be lost, and after `cluster.start_timeout_s` the clock starts without them: a run
-        always ends.  Returns False if a signal stopped the run before.
+        What a resumed run restores is waited for.  Otherwise learner, gate, replay and one actor, which may be waiting
+        for room in the replay, are enough, as any node of the other actors may be lost, and after
+        `cluster.start_timeout_s` the clock starts without them: a run always ends.  Returns False if a signal stopped
+        the run before.
         """
         parts, cluster = self._parts, self._session.job.cluster
         needed = (parts.replay, parts.learner, parts.gate)
@@ -98,7 +100,8 @@ class Driver:
         deadline = self._clock.monotonic() + timeout_s
         while not self._session.interrupt.requested:
             self._rounds.start_next()
-            actors_up = any(role.up or role.idle for role in parts.actors.members)
+            waits = self.supervisor.actors_wait
+            actors_up = any(role.up or role.idle or (waits and role.in_contact) for role in parts.actors.members)
             if (actors_up and all(role.up or role.idle for role in needed)) or self._clock.monotonic() > deadline:
                 return True
             self.supervisor.poll(POLL_S)

@@ -8,8 +8,9 @@ import psutil
 
 from scripts.ray.actor_calls import ActorCalls
 from scripts.ray.actor_pool import Parts
-from scripts.ray.role import Clock, Role
-from scripts.ray.supervisor import MEASURE_EVERY_S
+from scripts.ray.clock import Clock
+from scripts.ray.role import Role
+from scripts.ray.supervisor import MEASURE_EVERY_S, Supervisor
 from scripts.run.progress import Progress
 from scripts.run.reports import HealthReport, MemoryReport
 
@@ -20,8 +21,11 @@ REPORT_EVERY_S = 1.0
 class HealthReporter:
     """Reports the health of the roles and the memory of the driver to `progress`."""
 
-    def __init__(self, parts: Parts, progress: Progress, actor_calls: ActorCalls, clock: Clock) -> None:
+    def __init__(
+        self, parts: Parts, progress: Progress, supervisor: Supervisor, actor_calls: ActorCalls, clock: Clock
+    ) -> None:
         self._parts, self._progress, self._ray, self._clock = parts, progress, actor_calls, clock
+        self._supervisor = supervisor
         self._last_health_at = self._last_memory_at = float("-inf")
 
     def report_due(self) -> None:
@@ -29,14 +33,14 @@ class HealthReporter:
         now = self._clock.monotonic()
         if now - self._last_health_at >= REPORT_EVERY_S:
             self._last_health_at = now
-            self._progress.health(health_of(self._parts, now))
+            self._progress.health(health_of(self._parts, self._supervisor, now))
         if now - self._last_memory_at >= MEASURE_EVERY_S:
             self._last_memory_at = now
             rss_mb = psutil.Process().memory_info().rss / (1 << 20)
             self._progress.memory(MemoryReport(driver_mb=rss_mb, object_store_mb=self._ray.object_store_mb()))
 
 
-def health_of(parts: Parts, now: float) -> dict[str, HealthReport]:
+def health_of(parts: Parts, supervisor: Supervisor, now: float) -> dict[str, HealthReport]:
     """Return the health of each role; all actors are one entry, as there may be a thousand."""
     groups: dict[str, Sequence[Role]] = {
         role.name: [role] for role in (parts.learner, parts.gate, parts.replay, parts.weights)
@@ -46,7 +50,7 @@ def health_of(parts: Parts, now: float) -> dict[str, HealthReport]:
             alive=sum(role.up for role in roles),
             wanted=parts.actors.wanted if name == "actors" else 1,
             restarts=sum(role.restarts for role in roles),
-            pending_s=max((now - role.last_call_at for role in roles if role.busy), default=0.0),
+            pending_s=max((supervisor.unanswered_s(role, now) for role in roles), default=0.0),
             rss_mb=sum(role.process.rss_mb for role in roles if role.process is not None),
         )
         for name, roles in (groups | {"actors": parts.actors.members}).items()

@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, Protocol
+from typing import Any
 
 from reversi import __version__
 from reversi.kernels.cache import sources_key
 from scripts.ray.restart_policy import RestartPolicy
-
-
-class Clock(Protocol):
-    """What the driver uses of `time`."""
-
-    def monotonic(self) -> float:
-        """Return the time in seconds; all times of the driver are of this clock."""
-
-    def sleep(self, seconds: float, /) -> None:
-        """Wait."""
 
 
 def code_version() -> str:

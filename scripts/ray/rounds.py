@@ -7,8 +7,9 @@ import logging
 from typing import Any
 
 from scripts.ray.actor_pool import Parts
+from scripts.ray.clock import Clock
 from scripts.ray.health import REPORT_EVERY_S
-from scripts.ray.role import Clock, Role
+from scripts.ray.role import Role
 from scripts.ray.supervisor import Supervisor
 from scripts.run.control import TargetWatcher
 from scripts.run.session import Session

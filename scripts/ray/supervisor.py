@@ -19,8 +19,9 @@ from learner.replay.transport import ReplayReport
 from reversi.errors import ReversiError, RunError, UnreachableError
 from scripts.ray.actor_calls import ActorCalls
 from scripts.ray.actor_pool import Parts
+from scripts.ray.clock import Clock
 from scripts.ray.replay_account import ReplayAccount
-from scripts.ray.role import Call, CallKind, Clock, Process, Role, code_version
+from scripts.ray.role import Call, CallKind, Process, Role, code_version
 from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
@@ -58,6 +59,18 @@ class Supervisor:
         self._replay_account = ReplayAccount(session)
         self._last_full_at, self._last_check_at = clock.monotonic(), float("-inf")
         self._tolerant = False
+
+    @property
+    def actors_wait(self) -> bool:
+        """Whether, by the replay's last report, the actors wait there: it is full, or its server cannot write."""
+        replay = self._replay_account.last_report
+        return replay is not None and (
+            replay.tokens >= self._session.job.replay.bucket_capacity or not replay.server_writes
+        )
+
+    def unanswered_s(self, role: Role, now: float) -> float:
+        """Return the age of a role's oldest call in flight, without an actor's wait for room in the replay."""
+        return role.unanswered_s(now, 0.0 if role.group is None else self._last_full_at)
 
     def start(self, role: Role, *, resumes: bool = False) -> None:
         """Start a role, which restores itself; `resumes` is whether the newest checkpoint has a state of it."""
@@ -257,19 +270,19 @@ class Supervisor:
     def _kill_stalled(self, now: float) -> None:
         """Kill the roles with a call that has been in flight for too long.
 
-        Actors do not count as stalled while the replay, by its last report, is full or its server cannot write: they
-        wait for the learner, or for a disk.  One that is not up waits for a node with room; the others continue.
+        Actors do not count as stalled while they wait for the learner, or for a disk.  One that is not up waits for a
+        node with room; the others continue.
         """
         if now - self._last_check_at < CHECK_EVERY_S:
             return
         self._last_check_at = now
-        replay, stall_s = self._replay_account.last_report, self._session.job.cluster.stall_s
-        if replay and (replay.tokens >= self._session.job.replay.bucket_capacity or not replay.server_writes):
+        stall_s = self._session.job.cluster.stall_s
+        if self.actors_wait:
             self._last_full_at = now
         for role in self._parts.all:
             if role.group is not None and not role.up:
                 continue
-            unanswered_s = role.unanswered_s(now, 0.0 if role.group is None else self._last_full_at)
+            unanswered_s = self.unanswered_s(role, now)
             if unanswered_s < (stall_s if role.up else max(stall_s, START_S)):
                 continue
             log.error("%s has not answered for %.0f s and is killed", role.name, unanswered_s)

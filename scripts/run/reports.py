@@ -107,7 +107,8 @@ class HealthReport:
     restarts: int
     """Restarts after a death since the driver started."""
     pending_s: float
-    """Seconds since the pending request was sent; of several processes the longest, 0 if none is pending."""
+    """Seconds since the pending request was sent, without waits for room in the replay; of several processes the
+    longest, 0 if none is pending."""
     rss_mb: float
     """Resident memory in MB, measured every ten seconds; of several processes the sum."""
 

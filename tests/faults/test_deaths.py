@@ -21,6 +21,8 @@ from tests.faults.drill.run import is_alive
 from tests.runs.training.processes import REPLAY, ROLES, command, processes, resume, wait_for
 from tests.scripts.launch.tiny_job import TINY, TINY_TD, elapsed_s, metrics
 
+STALL_S = 16.0
+
 JOBS = {"a tower": TINY, "patterns over Redis": (*TINY_TD, "replay=redis", "actors.count=1")}
 
 
@@ -69,11 +71,17 @@ def test_a_role_that_dies_too_often_ends_the_run_with_its_name(tmp_path: Path) -
     assert json.loads((saved / "run.json").read_text())["progress"]["games"] > 0
 
 
-def test_a_stop_waits_for_a_gate_that_takes_its_time(tmp_path: Path) -> None:
+def test_a_driver_that_was_stopped_itself_kills_nobody_and_a_stop_waits_for_a_slow_gate(tmp_path: Path) -> None:
     run = tmp_path / "patient"
-    start = command(tmp_path, "run.name=patient", "run.minutes=5")
+    start = command(tmp_path, "run.name=patient", "run.minutes=5", f"cluster.stall_s={STALL_S}")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "run"), 120)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(STALL_S + 2)
+        process.send_signal(signal.SIGCONT)
+        before = metrics(run, "run")[-1]["run/games"]
+        wait_for(lambda: metrics(run, "run")[-1]["run/games"] > before, 60)
+        assert metrics(run, "run")[-1]["run/restarts"] == 0
         (gate,) = processes(process.pid, "gate")
         gate.suspend()
         process.send_signal(signal.SIGTERM)
@@ -82,6 +90,7 @@ def test_a_stop_waits_for_a_gate_that_takes_its_time(tmp_path: Path) -> None:
         gate.resume()
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
+    assert "has not answered" not in (run / "logs" / "run.log").read_text()
     assert "stopped and saved; go on with:" in out
     assert list((run / "checkpoints").glob("0*"))
 

@@ -190,6 +190,11 @@ class Scene:
             assert self.clock.now_s < deadline_s, "waited too long"
             self.driver.turn()
 
+    def turn_for(self, seconds: float) -> None:
+        until_s = self.clock.now_s + seconds
+        while self.clock.now_s < until_s:
+            self.driver.turn()
+
     def saved(self) -> set[str]:
         """Return the names of the files of the newest checkpoint."""
         return {path.stem for path in self.session.folder.checkpoints()[-1].iterdir()} - {"run", "manifest"}

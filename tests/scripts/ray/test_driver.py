@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from ray.exceptions import ActorUnavailableError
 from learner.algorithms.reports import FullValidation
 from reversi.errors import RunError
 from scripts.ray.checkpoints import STATE_TIMEOUT_S
+from scripts.ray.clock import LONGEST_GAP_S
 from scripts.ray.health import health_of
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.role import Role
 from scripts.ray.supervisor import START_S
 from scripts.run.control import write_target
-from tests.scripts.ray.driver_scene import ESSENTIAL, Actor, Clock, Scene
+from scripts.run.dashboard import UNRESPONSIVE_S
+from tests.scripts.ray.driver_scene import ESSENTIAL, REPLAY, Actor, Clock, Scene
 
 
 def test_the_clock_does_not_wait_for_an_actor_whose_node_is_lost(tmp_path: Path, clock: Clock) -> None:
@@ -146,7 +149,7 @@ def test_what_a_dead_process_owes_is_no_stall_of_the_next_one(scene: Scene, capl
     scene.driver.supervisor.request(role, "offer_candidate", lambda _: None)
     learner.die()
     scene.turn_until(lambda: role.restarts == 1)
-    scene.clock.sleep(scene.job.cluster.stall_s + START_S)
+    scene.turn_for(scene.job.cluster.stall_s + START_S)
     scene.turn_until(lambda: role.up)
     assert "learner has not answered" not in caplog.text
 
@@ -159,12 +162,43 @@ def test_a_role_that_hangs_is_killed_and_the_next_process_works(
     scene.turn_until(lambda: role.up)
     actor.hangs.add("*")
     scene.turn_until(lambda: role.busy and role.unanswered_s(scene.clock.now_s) > 1)
-    scene.clock.sleep(scene.job.cluster.stall_s - 5)
+    scene.turn_for(scene.job.cluster.stall_s - 5)
     assert actor.life == 1
     scene.turn_until(lambda: actor.life == 2)
     scene.turn_until(lambda: role.up)
     assert caplog.text.count(f"{name} has not answered for") == 1
     assert (role.restarts, role.restart_policy.deaths) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["learner", "gate", "replay", "weights", "actor-1"])
+def test_a_driver_that_was_stopped_itself_kills_nobody_and_still_sees_who_hangs(name: str, scene: Scene) -> None:
+    """SIGSTOP, `docker pause`, a suspended machine: answers that came meanwhile were not read."""
+    role, actor = next(role for role in scene.parts.all if role.name == name), scene.actor[name]
+    scene.turn_until(lambda: role.up)
+    actor.hangs.add("*")
+    scene.turn_until(lambda: role.busy)
+    for _ in range(2):
+        scene.clock.sleep(1000)
+        scene.turn_for(1)
+    assert [each.life for each in scene.actor.values()] == [1] * len(scene.actor)
+    began_s = scene.clock.now_s
+    scene.turn_until(lambda: actor.life == 2, within_s=scene.job.cluster.stall_s)
+    assert scene.clock.now_s - began_s > scene.job.cluster.stall_s - 2 * LONGEST_GAP_S - 5
+
+
+def test_actors_that_wait_for_room_are_up_and_no_trouble(tmp_path: Path, clock: Clock) -> None:
+    scene = Scene(tmp_path, clock)
+    full = replace(REPLAY, tokens=scene.job.replay.bucket_capacity)
+    scene.actor["replay"].answers["report"] = lambda: full
+    for index in range(3):
+        scene.actor[f"actor-{index}"].hangs.add("round")
+    began_s = clock.now_s
+    scene.begin()
+    assert clock.now_s - began_s < 2
+    scene.turn_for(2 * scene.job.cluster.stall_s)
+    health = health_of(scene.parts, scene.driver.supervisor, clock.now_s)["actors"]
+    assert health.pending_s < UNRESPONSIVE_S
+    assert [actor.life for actor in scene.actor.values()] == [1] * len(scene.actor)
 
 
 def test_an_actor_that_cannot_be_reached_is_the_same_one_when_it_can(scene: Scene) -> None:
@@ -182,7 +216,7 @@ def test_an_actor_that_cannot_be_reached_is_the_same_one_when_it_can(scene: Scen
     while scene.clock.now_s < began_s + 10:
         scene.driver.turn()
     assert 9 <= actor.asked.count("measure") - asked <= 12, "once in `RETRY_S`"
-    assert health_of(scene.parts, scene.clock.now_s)["actors"].alive == 2
+    assert health_of(scene.parts, scene.driver.supervisor, scene.clock.now_s)["actors"].alive == 2
     assert scene.driver.checkpoints.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
     actor.answers.clear()
@@ -242,7 +276,7 @@ def test_an_actor_that_waited_long_for_room_is_part_of_the_checkpoint(end: str, 
     """As the learner's first step takes its time, so do the actors' rounds, until the replay lets them go."""
     scene.hang("actor-0", "round")
     scene.hang("actor-1", "round")
-    scene.clock.sleep(30)
+    scene.turn_for(30)
 
     def let_go() -> None:
         for name in ("actor-0", "actor-1"):

@@ -42,7 +42,8 @@ def test_an_answer_that_was_lost_with_its_node_is_a_death_of_its_role(name: str,
     assert (name in scene.saved()) == (not is_actor)
     scene.turn_until(lambda: all(role.in_contact for role in scene.parts.all))
     assert scene.driver.checkpoints.save()
-    assert health_of(scene.parts, scene.clock.now_s)["actors" if is_actor else name].restarts == 1
+    health = health_of(scene.parts, scene.driver.supervisor, scene.clock.now_s)
+    assert health["actors" if is_actor else name].restarts == 1
 
 
 @pytest.mark.parametrize("name", ROLES)
@@ -69,7 +70,8 @@ def test_a_process_whose_method_fails_in_an_unknown_way_is_killed(name: str, sce
     actor.answers |= {"round": broken, "report": broken}
     scene.turn_until(lambda: actor.life == 2)
     scene.turn_until(lambda: all(role.up for role in scene.parts.all))
-    assert health_of(scene.parts, scene.clock.now_s)["actors" if name == "actor-1" else name].restarts == 1
+    health = health_of(scene.parts, scene.driver.supervisor, scene.clock.now_s)
+    assert health["actors" if name == "actor-1" else name].restarts == 1
 
 
 def test_a_role_whose_constructor_fails_ends_the_run(scene: Scene) -> None:
