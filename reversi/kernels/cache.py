@@ -26,6 +26,9 @@ from reversi.temporary import user_folder
 KEPT_FOLDERS = 4
 """Folders of other sources left on disk; about 10 MB each."""
 
+ROOT = Path(__file__).parents[2]
+"""The folder with our code."""
+
 USED_S = 86_400.0
 """Seconds for which a folder counts as in use by others after a process has started with it."""
 
@@ -59,6 +62,21 @@ def _used(parent: Path, sources: Sources) -> Path:
     return folder
 
 
+class KernelLocator(caching.UserProvidedCacheLocator):  # type: ignore[misc]
+    """Where numba keeps a kernel: under its file's place in our code, and not on the disk.
+
+    A copy of the code in another folder, such as the one that is sent to a cluster, takes what is compiled already.
+    """
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """Return the folder for the kernels of a file, relative to the folder of these sources."""
+        path = Path(os.path.abspath(py_file))
+        if not path.is_relative_to(ROOT):
+            return str(super().get_suitable_cache_subpath(py_file))
+        return ".".join(path.relative_to(ROOT).parent.parts)
+
+
 def _unique_data_name(self: Any, number: int) -> str:
     """Return the name of a file that no other process writes.
 
@@ -82,9 +100,11 @@ def sources_key() -> str:
 
 
 caching.IndexDataCacheFile._data_name = _unique_data_name
-_sources = Sources(Path(__file__).parents[2])
+_sources = Sources(ROOT)
 _folder = cache_folder(_sources)
 _cacheable: dict[str, bool] = {}
 if _folder is not None:
     numba.config.CACHE_DIR = str(_folder)
-    numba.config.CACHE_LOCATOR_CLASSES = "UserProvidedCacheLocator"  # no other has a folder for each state of sources
+    numba.config.CACHE_LOCATOR_CLASSES = (
+        f"{__name__}.{KernelLocator.__name__}"  # no other has a folder for each state of sources
+    )

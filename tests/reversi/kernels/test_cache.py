@@ -135,6 +135,17 @@ def test_a_folder_in_tmp_that_others_can_write_is_not_used(unwritable: Path) -> 
     assert cache_folder(Named("abc")) is None
 
 
+def test_a_copy_of_the_code_elsewhere_takes_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As code that is sent to a cluster, of which every change comes in another folder."""
+    places = []
+    for root in (cache.ROOT, tmp_path):
+        monkeypatch.setattr(cache, "ROOT", root)
+        places.append(cache.KernelLocator.get_suitable_cache_subpath(str(root / "reversi" / "games" / "rules.py")))
+    assert places == ["reversi.games"] * 2
+    assert cache.KernelLocator.get_suitable_cache_subpath("/a/rules.py") != "reversi.games"
+    assert numba.config.CACHE_LOCATOR_CLASSES == "reversi.kernels.cache.KernelLocator"
+
+
 @pytest.mark.parametrize("folder", [None, "a file"])
 def test_kernels_work_without_a_folder(folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if folder is None:
