@@ -1,15 +1,17 @@
 """Supervises the roles of a run: makes calls, passes on their answers, counts deaths, pauses and gives up.
 
-Ray starts a process that died again, and the process restores itself.  The driver's calls fail with the process that
-they were made to; which process answers next shows whether it was a death or a connection that was lost.  A role that
-does not answer for `cluster.stall_s` is killed, as is an actor that cannot reach Redis while others can.  Starts and
-rounds are calls whose answers arrive later: no role is waited for while others could work.
+Ray starts a process that died again, and the process restores itself; where Ray does not, as for a node that was shut
+down in order, the driver starts another one.  The driver's calls fail with the process that they were made to; which
+process answers next shows whether it was a death or a connection that was lost.  A role that does not answer for
+`cluster.stall_s` is killed, as is an actor that cannot reach Redis while others can.  Starts and rounds are calls whose
+answers arrive later: no role is waited for while others could work.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,6 +48,9 @@ CHECK_EVERY_S = 1.0
 
 RECOVERED = "%s works again"
 """Log message when a restarted role has completed its first round; the fault drills wait for it."""
+
+DETAIL = re.compile(r"\s+\w+: ?|$")
+"""A line of Ray's messages about actors with a detail, or an empty one."""
 
 LOST = object()
 """Stands for a missing answer: the role died, or took too long, or the answer was lost on its way."""
@@ -248,9 +253,10 @@ class Supervisor:
         log.error("%s is called again in %.0f s, as others may reach the server: %s", role.name, pause_s, error)
 
     def _on_death(self, role: Role, error: Exception, successor: Process | None = None, *, final: bool = False) -> None:
-        """Count a death; one too many, or one after which Ray starts no other process, raises RunError.
+        """Count a death; one too many raises RunError.  A leaving actor just leaves.
 
-        A leaving actor just leaves.
+        final  Ray starts no other process under this handle, as on a node that was shut down in order, so that the
+               driver has to; of the parts that others call too none can, as they have the handle
         """
         log.error("%s died", role.name, exc_info=error)
         if role.leaving:
@@ -258,12 +264,15 @@ class Supervisor:
             return
         pause_s = role.died(self._clock.monotonic(), successor)
         self._session.progress.restarted()
-        if final or pause_s is None:
-            if final:
-                role.end()
+        called_by_others = role in (self._parts.replay, self._parts.weights)
+        if final:
+            role.end()
+        if pause_s is None or (final and called_by_others):
             deaths = role.restart_policy.deaths
             times = f"{deaths} times, the last time" if deaths > 1 else "and ended the run,"
             raise RunError(f"the {role.name} died {times} by {last_sentence(error)!r}") from error
+        if final:
+            role.begin(self._clock.monotonic() + pause_s)
         if pause_s:
             log.error("%s is called again in %.0f s", role.name, pause_s)
 
@@ -310,6 +319,6 @@ class Supervisor:
 
 
 def last_sentence(error: Exception) -> str:
-    """Return the first sentence of the last line of a message; the log has the rest of Ray's message."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
+    """Return the first sentence of the last line of a message, details such as `pid: 1` apart, which the log has."""
+    lines = [line for line in str(error).strip().splitlines() if not DETAIL.match(line)] or [type(error).__name__]
     return lines[-1].strip().split(". ")[0]

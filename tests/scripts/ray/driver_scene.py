@@ -129,7 +129,7 @@ class FakeRay(ActorCalls):
             "poll": False,
             "report": REPLAY,
             "offer_candidate": FullValidation(),
-            "measure": Process(pid=actor.life, node="one", token=f"{actor.name} {actor.life}", rss_mb=1.0),
+            "measure": Process(pid=actor.life, node="one", token=f"{actor.name} {id(actor)} {actor.life}", rss_mb=1.0),
         }
         return actor.answers.get(reference.call, lambda: defaults.get(reference.call))()
 

@@ -74,10 +74,38 @@ def test_a_process_whose_method_fails_in_an_unknown_way_is_killed(name: str, sce
     assert health["actors" if name == "actor-1" else name].restarts == 1
 
 
+@pytest.mark.parametrize("name", ["learner", "gate", "actor-1"])
+def test_a_role_that_ray_does_not_start_again_is_started_by_the_driver(name: str, scene: Scene) -> None:
+    """As one whose node was shut down in order (a pod deleted, `ray stop`)."""
+    scene.turn_until(lambda: all(role.up for role in scene.parts.all))
+    role, before = next(role for role in scene.parts.all if role.name == name), scene.actor[name]
+    before.ended = True
+    scene.turn_until(lambda: role.restarts == 1)
+    scene.turn_until(lambda: role.up)
+    assert role.handle is scene.actor[name] is not before
+    assert role.restart_policy.deaths == 1
+    assert scene.driver.checkpoints.save()
+    assert name in scene.saved()
+
+
 def test_a_role_whose_constructor_fails_ends_the_run(scene: Scene) -> None:
-    """Ray starts no other process then."""
-    scene.actor["gate"].ended = True
-    with pytest.raises(RunError, match="the gate died and ended the run"):
+    """As often as it is started."""
+    role, start = scene.parts.gate, scene.parts.gate.start
+
+    def doomed(resumes: bool) -> Any:
+        actor = start(resumes)
+        actor.ended = True
+        return actor
+
+    role.start, scene.actor["gate"].ended = doomed, True
+    with pytest.raises(RunError, match="the gate died 4 times, the last time by 'The actor died unexpectedly before"):
+        scene.turn_until(lambda: False)
+
+
+@pytest.mark.parametrize("name", ["replay", "weights"])
+def test_a_part_that_others_call_and_that_ray_does_not_start_again_ends_the_run(name: str, scene: Scene) -> None:
+    scene.actor[name].ended = True
+    with pytest.raises(RunError, match=f"the {name} died and ended the run"):
         scene.turn_until(lambda: False)
 
 
