@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from scripts.ray.environment import ADDRESS_VARIABLE
+from scripts.config.cluster import ADDRESS_VARIABLE
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,8 @@ train as well as those that have ended.  The server listens on this machine only
 the address that it prints has a token, without which nobody gets in; REVERSI_WATCH_TOKEN sets it.  Ctrl-C ends the
 server, and not the run.
 
-With --address RUN is a job on a Ray cluster, by default the newest: its page, which the run serves on the head
-(`tracking.port`), is looked for there and its address printed.
+With --address (or RAY_API_SERVER_ADDRESS) RUN is a job on a Ray cluster, by default the newest: its page, which the run
+serves on the head (`tracking.port`), is looked for there and its address printed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from reversi.errors import RunError, UsageError
 from reversi.runs import find_run
-from scripts.arguments.cluster import add_cluster
+from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_address_arguments
 from scripts.run.watch.beside import TOKEN
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from scripts.run.watch.server import WatchServer
     from scripts.run.watch.view import RunView
 
-    if args.address:
+    if names_cluster(args):
         return _on_cluster(args)
     folders = dict.fromkeys(find_run(name) for name in args.runs or [None])
     if len(folders) > MOST_RUNS:

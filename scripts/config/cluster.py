@@ -9,6 +9,9 @@ from reversi.errors import ConfigError
 from reversi.settings import above, at_least, require, require_ranges
 from reversi.urls import has_password
 
+ADDRESS_VARIABLE = "RAY_API_SERVER_ADDRESS"
+"""Variable that names the cluster that takes jobs; Ray's own commands read it too."""
+
 SECRET_WORDS = ("KEY", "KEYS", "TOKEN", "TOKENS", "PASSWORD", "PASSWORDS", "PASSWD", "SECRET", "SECRETS")
 """Ends of words in a secret variable's name, as in WANDB_API_KEY and PGPASSWORD, but not TOKENIZERS_PARALLELISM."""
 

@@ -24,10 +24,6 @@ providers, whether it reports its usage or not."""
 JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"
 """Variable that Ray sets in the driver of a submitted job, whose runtime environment comes from the submission."""
 
-ADDRESS_VARIABLE = "RAY_API_SERVER_ADDRESS"
-"""Variable that names the cluster that takes jobs; Ray's own commands read it too."""
-
-
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Names of this machine, which no proxy can know."""
 

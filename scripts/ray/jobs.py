@@ -21,7 +21,8 @@ from typing import IO, Any, Literal, TypeVar
 
 from reversi.errors import ReversiError, RunError, UnreachableError, UsageError, first_line
 from reversi.urls import masked
-from scripts.ray.environment import ADDRESS_VARIABLE, bypass_proxies, proxy_of, use_token
+from scripts.config.cluster import ADDRESS_VARIABLE
+from scripts.ray.environment import bypass_proxies, proxy_of, use_token
 from scripts.run.exit_record import exit_record_of
 from scripts.run.status import RunStatus, read_status
 

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from reversi.errors import ConfigError, UnreachableError, first_line
 from reversi.urls import masked
+from scripts.config.cluster import ADDRESS_VARIABLE
 from scripts.config.tracking import TrackingConfig
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ def page_of(folder: Path, config: TrackingConfig) -> Iterator[None]:
             stdout=output,
             stderr=output,
             start_new_session=True,  # Ctrl-C is for the run, which shows that it saves
-            env=os.environ | {"PYTHONPATH": _path()} | ({} if token is None else {TOKEN: token}),
+            env=_environment() | ({} if token is None else {TOKEN: token}),
             preexec_fn=_below_parent,
         )
     with open(os.open(folder / ADDRESS, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
@@ -149,8 +150,10 @@ def _free_port(host: str, port: int) -> int:
         return chosen
 
 
-def _path() -> str:
-    return os.pathsep.join(filter(None, (str(SOURCE), os.environ.get("PYTHONPATH"))))
+def _environment() -> dict[str, str]:
+    """Return the variables of the page's process: ours come first on its path, and its run is one of this machine."""
+    path = os.pathsep.join(filter(None, (str(SOURCE), os.environ.get("PYTHONPATH"))))
+    return {name: value for name, value in os.environ.items() if name != ADDRESS_VARIABLE} | {"PYTHONPATH": path}
 
 
 def _below_parent() -> None:

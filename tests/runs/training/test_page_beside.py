@@ -9,7 +9,9 @@ import urllib.request
 from pathlib import Path
 
 import psutil
+import pytest
 
+from scripts.config.cluster import ADDRESS_VARIABLE
 from scripts.run.processes import children
 from scripts.run.status import read_status
 from scripts.run.watch.beside import ADDRESS
@@ -36,7 +38,8 @@ def _runs(folder: Path) -> list[str] | None:
         return None
 
 
-def test_the_page_goes_with_its_run_even_if_that_is_killed(tmp_path: Path) -> None:
+def test_the_page_goes_with_its_run_even_if_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ADDRESS_VARIABLE, "http://127.0.0.1:1")  # as on a cluster's nodes: the page is of this machine
     driver, page, (server,) = begun(tmp_path)
     assert page.startswith("http://127.0.0.1:")
     assert (tmp_path / "seen" / ADDRESS).stat().st_mode & 0o777 == 0o600
