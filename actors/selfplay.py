@@ -20,18 +20,30 @@ from actors.games import EndedGames, begin_games, copy_games, make_games, pack_g
 from actors.lessons import Lessons
 from actors.rescore import Rescorer
 from actors.source import GAME_COUNTS, ActorCounts
+from reversi.capacity import require_memory
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
 from reversi.kernels.threads import Threads
 from reversi.patterns.tables import has_tables
 from reversi.record import Records
-from reversi.search.cache import forget_all, make_cache, pack_cache, store, unpack_cache
+from reversi.search.cache import cache_bytes, forget_all, make_cache, pack_cache, store, unpack_cache
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Pipeline, tables_of
 from reversi.search.packing import pack_trees, unpack_trees
 from reversi.search.params import params_of
-from reversi.search.tree import make_trees
+from reversi.search.tree import make_trees, trees_bytes
+
+
+def check_memory(game: Game, config: SearchActorConfig, search: SearchConfig) -> None:
+    """Raise ConfigError for an actor whose trees and cache this process may not have."""
+    simulations = max(search.simulations, search.fast_simulations)
+    needed = trees_bytes(game, config.games, simulations) + cache_bytes(game, config.cache_positions)
+    require_memory(
+        needed,
+        f"{config.games:,} games of {simulations:,} simulations and {config.cache_positions:,} cached evaluations",
+        "lower actors.games, search.simulations or actors.cache_positions",
+    )
 
 
 class SelfPlay:
@@ -54,6 +66,7 @@ class SelfPlay:
 
         round_s  seconds after which `round` takes no more batches
         """
+        check_memory(game, config, search)
         self._round_s = round_s
         self.game, self.config, self.search, self.network, self.seed = game, config, search, network, seed
         self._search_params = params_of(search, tables=has_tables(tables_of(network)))

@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from reversi.errors import ConfigError
+
 ROOT = Path("/")
 
 UNLIMITED = 1 << 60
@@ -33,6 +35,16 @@ def memory_bytes(root: Path = ROOT) -> int:
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limits = [limit for folder in _groups(root, "memory") if (limit := _memory_limit(folder)) is not None]
     return min([machine, *limits])
+
+
+def require_memory(needed: int, what: str, remedy: str) -> None:
+    """Raise ConfigError for `what`, if it needs more bytes than this process may use."""
+    if needed > (most := memory_bytes()):
+        raise ConfigError(f"{what} need {_gigabytes(needed)} of memory, this machine has {_gigabytes(most)}; {remedy}")
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB"
 
 
 def _groups(root: Path, controller: str) -> Iterator[Path]:

@@ -77,7 +77,8 @@ def require_ranges(config: object, group: str) -> None:
     cls: Any = type(config)
     for name, numbers in _ranges(cls).items():
         value = getattr(config, name)
-        require(value is None or value in numbers, _dotted(group, name), str(numbers), value)
+        expected = "finite" if numbers.most == value == math.inf else str(numbers)
+        require(value is None or value in numbers, _dotted(group, name), expected, value)
 
 
 def build(cls: type[T], values: Any, path: str) -> T:

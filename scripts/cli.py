@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from reversi import __version__
-from reversi.errors import ReversiError, UnknownPlayerError, UsageError
+from reversi.errors import ReversiError, UnknownPlayerError, UsageError, first_line
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -136,6 +136,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if package in ("", "reversi", "actors", "learner", "evaluator", "scripts"):
             raise  # a bug of ours
         return _fail(f"expected the package {package}, which cannot be imported: {error}; try 'make install'", 1)
+    except MemoryError as error:
+        return _fail(f"not enough memory: {first_line(error).partition(' for an array')[0]}", 1)
     except OSError as error:  # a full disk, a folder that is a file, a denied permission
         return _fail(f"{_place_of(error)}: {error.strerror or error}", 1)
     return code

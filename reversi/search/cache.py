@@ -62,6 +62,11 @@ def make_cache(game: Game, positions: int) -> Cache:
     )
 
 
+def cache_bytes(game: Game, positions: int) -> int:
+    """Return the memory of `make_cache`, to a power of two."""
+    return positions * (ENTRY.itemsize + 4 * game.actions)
+
+
 def pack_cache(cache: Cache) -> dict[str, NDArray[Any]]:
     """Return arrays for `unpack_cache`: the entries of this generation, and which one each set replaces next."""
     held = cache.entries["born"] == cache.generation[0]

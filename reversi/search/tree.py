@@ -123,6 +123,11 @@ def make_trees(game: Game, games: int, simulations: int) -> Trees:
     )
 
 
+def trees_bytes(game: Game, games: int, simulations: int) -> int:
+    """Return the memory that `make_trees` reserves; a sixth of it is touched on 8x8."""
+    return games * nodes_for(simulations) * (NODE.itemsize + game.squares * EDGE.itemsize)
+
+
 @bare_kernel
 def nodes_for(simulations: int) -> int:
     """Return the node capacity of a search: the root, one node per simulation, and some nodes with a single reply."""

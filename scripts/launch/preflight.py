@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from actors.config import GamesActorConfig
+from actors.config import AfterstateActorConfig, GamesActorConfig, SearchActorConfig
 from actors.recorded_games import game_files
+from actors.selfplay import check_memory
 from evaluator.openings import load_openings, random_openings
 from learner.algorithms.sample_kinds import sample_kind
 from learner.replay.memory import check_capacity
@@ -26,7 +27,7 @@ from scripts.config.job import JobConfig, check_threads
 
 
 def check_machine(job: JobConfig) -> None:
-    """Raise ConfigError for a job that needs more threads than the machine has, or a GPU that does not exist.
+    """Raise ConfigError for a job that needs more threads or memory than the machine has, or a GPU that does not exist.
 
     On a cluster `scripts/ray/placement.py` checks the nodes; this only checks that they reach the replay server.
     """
@@ -41,6 +42,11 @@ def check_machine(job: JobConfig) -> None:
         )
     if isinstance(job.cluster, LocalClusterConfig):
         check_threads(job, cores())
+        actors = job.actors
+        if isinstance(actors, AfterstateActorConfig) and actors.search_from < 1:
+            actors = actors.search
+        if isinstance(actors, SearchActorConfig):
+            check_memory(game_named(job.game.name), actors, job.search)
         if job.actor_device == "cuda" and not has_nvidia_gpu():
             raise ConfigError("actors.device must be cpu or auto where there is no NVIDIA GPU, got 'cuda'")
         if job.learner.device == "cuda":

@@ -19,6 +19,7 @@ from evaluator.openings import random_openings
 from learner.algorithms.sample_kinds import sample_kind
 from learner.batches import training_batch
 from learner.learner import Learner
+from learner.replay.columns import SampleKind
 from learner.replay.memory import MemoryReplay
 from learner.replay.samples import POSITIONS, Samples
 from learner.weight_store import WeightStore
@@ -32,6 +33,9 @@ from reversi.search.evaluate import Immediate, UniformEvaluate
 from scripts.config.job import JobConfig
 
 SLOW_S = 3.0
+
+ENOUGH = 10**9
+"""Samples that a position may give here, and that may be drawn."""
 
 
 def warm(job: JobConfig) -> None:
@@ -75,7 +79,7 @@ def _warm_epsilon(job: JobConfig, actors: EpsilonActorConfig, game: Game) -> Non
 
 def _learned(job: JobConfig, game: Game, records: Records | None) -> Weights:
     """Return the weights of a new network, trained on a batch of `records` if there are some."""
-    replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), sample_kind(job.algorithm), 0)
+    replay = _replay(job, game, sample_kind(job.algorithm))
     if records is not None:
         replay.add(encode(records, "warm", 0))
     store = WeightStore()
@@ -93,6 +97,12 @@ def _learned(job: JobConfig, game: Game, records: Records | None) -> Weights:
     return Weights.from_bytes(weights, "new weights")
 
 
+def _replay(job: JobConfig, game: Game, kind: SampleKind) -> MemoryReplay:
+    """Return an empty replay that gives samples whenever it holds one, however seldom the job's own does."""
+    config = dataclasses.replace(job.replay, min_positions=1, reuse=ENOUGH, bucket_capacity=ENOUGH)
+    return MemoryReplay(game, config, kind, 0)
+
+
 def _start(game: Game) -> tuple[Masks, Masks]:
     return np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
 
@@ -105,7 +115,7 @@ def _warm_search(job: JobConfig, actors: SearchActorConfig, game: Game) -> None:
     records = None
     while records is None:
         records = selfplay.play(16, 0)
-    replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), POSITIONS, 0)
+    replay = _replay(job, game, POSITIONS)
     replay.add(encode(records, "warm", 0))
     samples = replay.sample(1, 1)
     assert isinstance(samples, Samples)

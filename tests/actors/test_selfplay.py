@@ -9,6 +9,7 @@ import pytest
 
 from actors.selfplay import SelfPlay
 from learner.replay.samples import samples_of
+from reversi import capacity
 from reversi.errors import ConfigError
 from reversi.games.rules import (
     game_named,
@@ -21,9 +22,11 @@ from reversi.games.rules import (
 from reversi.model.evaluate import open_evaluator
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.apv_mcts import Search
+from reversi.search.cache import cache_bytes, make_cache
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Immediate, UniformEvaluate
 from reversi.search.params import params_of
+from reversi.search.tree import make_trees, trees_bytes
 from reversi.solver.search import NO_SCORE
 from reversi.solver.solver import solve_batch
 from tests.actors.games import ACTORS, SEARCH, ImageEvaluator, played, same, selfplay
@@ -279,6 +282,25 @@ def test_a_restored_self_play_goes_on_with_the_same_games(search: SearchConfig) 
 def test_values_out_of_range_are_refused_by_name(field: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"actors\.{field}"):
         dataclasses.replace(ACTORS, **{field: value})
+
+
+@pytest.mark.parametrize(
+    ("changes", "simulations"), [({"games": 2048}, 1_000_000), ({"cache_positions": 10**12}, 8)], ids=["trees", "cache"]
+)
+def test_more_memory_than_there_is_is_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, int], simulations: int
+) -> None:
+    monkeypatch.setattr(capacity, "memory_bytes", lambda: 64 << 30)
+    search = dataclasses.replace(SEARCH, simulations=simulations)
+    with pytest.raises(ConfigError, match=r"need [\d,.]+ GB of memory, this machine has 68.7 GB; lower act"):
+        selfplay("reversi6", search=search, **changes)
+
+
+def test_the_memory_that_trees_and_cache_need_is_what_they_get() -> None:
+    game = game_named("reversi6")
+    trees, cache = make_trees(game, 7, 100), make_cache(game, 4096)
+    assert trees_bytes(game, 7, 100) == pytest.approx(trees.nodes.nbytes + trees.edges.nbytes, rel=1e-3)
+    assert cache_bytes(game, 4096) == cache.entries.nbytes + cache.logits.nbytes
 
 
 def test_a_temperature_near_0_plays_the_most_visited_move() -> None:

@@ -43,6 +43,7 @@ def test_version(reversi: Reversi) -> None:
         (OSError(28, "No space left on device", "runs/x"), 1),
         (KeyboardInterrupt(), 130),
         (OSError(2, "No such file", "runs/\x1b[2J\x07"), 1),
+        (MemoryError("Unable to allocate 114. GiB for an array with shape (2048,)"), 1),
     ],
 )
 def test_a_failure_is_one_line_and_an_exit_code(
