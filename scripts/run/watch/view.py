@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from shlex import quote
@@ -34,6 +35,7 @@ class RunView:
     def __init__(self, folder: Path) -> None:
         """Raises RunError if the folder is none of a run."""
         self.folder, self.config = folder, config_of(folder)
+        self._written_ns = self._config_ns()
         self._history = History(folder)
 
     def poll(self) -> dict[str, Any]:
@@ -67,6 +69,8 @@ class RunView:
         """Return the metrics, with what has been written since; RunError if the folder is gone."""
         if not self.folder.is_dir():
             raise RunError(f"the run's folder is gone: {self.folder}")
+        if (written_ns := self._config_ns()) != self._written_ns:  # a run that is resumed may have other settings
+            self.config, self._written_ns = config_of(self.folder), written_ns
         self._history.poll()
         return self._history
 
@@ -78,6 +82,12 @@ class RunView:
     def config_text(self) -> str:
         """Return the run's configuration as it was written down."""
         return (self.folder / "config.yaml").read_text(encoding="utf-8")
+
+    def _config_ns(self) -> int:
+        """Return when the configuration was written, 0 if it is not there."""
+        with contextlib.suppress(OSError):
+            return (self.folder / "config.yaml").stat().st_mtime_ns
+        return 0
 
     def _at(self, group: str, key: str) -> Any:
         values = self.config.get(group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -223,3 +224,12 @@ def test_self_play_has_its_charts_and_those_of_zeros_are_left_out(tmp_path: Path
     assert not [each for each in shown["charts"] if each["id"] == "depth"]
     (fresh,) = [each for each in chart(shown, "losses")["series"] if each["name"] == "policy, fresh games"]
     assert fresh["values"][-2:] == [1.7, 1.7]
+
+
+def test_a_run_that_is_resumed_with_other_settings_is_shown_with_these(tmp_path: Path) -> None:
+    view = run_with(tmp_path / "run", VERDICTS)
+    assert view.poll()["limit_s"] == 600
+    config = tmp_path / "run" / "config.yaml"
+    config.write_text(config.read_text().replace("minutes: 10\n", "minutes: 20\n"))
+    os.utime(config, (1, 1))
+    assert view.poll()["limit_s"] == 1200
