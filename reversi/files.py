@@ -27,8 +27,9 @@ def read_bytes(path: Path, what: str, most: int) -> bytes:
         raise CorruptFileError(f"{path}: expected {what}, but {error.strerror or error}") from error
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Replace `path` by `data` atomically: temporary file in the same folder, fsync, rename; readable by all.
+def write_atomic(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Replace `path` by `data` atomically: temporary file in the same folder, fsync, rename; readable by all, or by its
+    owner alone if `private`.
 
     A link at `path` is replaced and never written through.  An OSError names `path`, not the temporary file.
     """
@@ -40,7 +41,7 @@ def write_atomic(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, 0o600 if private else 0o644)
         os.replace(temporary, path)
     except BaseException as error:
         if temporary is not None:

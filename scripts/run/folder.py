@@ -44,6 +44,7 @@ from learner.replay.redis.key import KEY_FILE
 from reversi.errors import CorruptFileError, NameTakenError, RunError
 from reversi.files import write_atomic
 from reversi.runs import find_run
+from reversi.urls import has_password
 
 if TYPE_CHECKING:
     from reversi.model.info import Owner
@@ -151,9 +152,14 @@ class RunFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def write_setup(self, config_yaml: str) -> None:
-        """Write the resolved configuration and the versions of all packages that affect results."""
+        """Write the resolved configuration and the versions of all packages that affect results.
+
+        A configuration with a webhook, whose address is all that it takes to write there, or with what may be a
+        password is for its owner alone.
+        """
+        private = has_password(config_yaml) or "webhook: http" in config_yaml
         with _explained(self.path):
-            write_atomic(self.path / "config.yaml", config_yaml.encode())
+            write_atomic(self.path / "config.yaml", config_yaml.encode(), private=private)
             write_atomic(self.path / "versions.json", json.dumps(versions(), indent=1).encode())
 
     def write_init(self, weights: bytes) -> None:

@@ -18,7 +18,7 @@ from tests.configs import replay_config
     ({"alpha": float("nan")}, "replay.alpha must be above 0 and at most 1, got nan"),
     ({"beta": 1.5}, "replay.beta must be from 0 to 1, got 1.5"),
     ({"reuse": 0.0}, "replay.reuse must be above 0, got 0.0"),
-    ({"reuse": float("inf")}, "replay.reuse must be above 0, got inf"),
+    ({"reuse": float("inf")}, "replay.reuse must be finite, got inf"),
     ({"capacity_positions": 500}, r"replay.min_positions must be at most replay.capacity_positions \(500\), got 10000"),
     ({"bucket_capacity": 0}, "replay.bucket_capacity must be at least 1, got 0"),
 ])  # fmt: skip

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from pathlib import Path
 
+import pytest
 import yaml
 
-from scripts.config.compose import compose
+from scripts.config.compose import compose, to_yaml
 from scripts.config.job import job_of
+from scripts.run.folder import RunFolder
 from scripts.run.training import training_of
 
 
@@ -30,3 +34,18 @@ def test_on_a_cluster_nobody_says_how_many_cores() -> None:
     training = training_of(job_of(compose(["cluster=ray"])), "night")
     assert training.cores is None
     assert training.machine.startswith("a Ray cluster, its driver on ")
+
+
+@pytest.mark.parametrize(
+    ("setting", "mode"),
+    [
+        ("run.seed=1", 0o644),
+        ("++tracking.alerts.webhook=https://ntfy.sh/runs", 0o600),
+        ("init=https://models.org/six/?sig=a1b2", 0o600),
+    ],
+)
+def test_a_configuration_that_may_hold_a_secret_is_for_its_owner_alone(tmp_path: Path, setting: str, mode: int) -> None:
+    folder = RunFolder.create(str(tmp_path), "run")
+    with contextlib.closing(folder):
+        folder.write_setup(to_yaml(compose([setting])))
+    assert (folder.path / "config.yaml").stat().st_mode & 0o777 == mode
