@@ -87,6 +87,11 @@ def unreadable(path: object, what: str, error: OSError) -> UsageError:
     return UsageError(f"{path}: expected {what}, but {error.strerror or error}")
 
 
+def printable(text: str) -> str:
+    """Return `text` with its control characters written out: names of files may hold codes that a terminal obeys."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
 def first_line(error: object) -> str:
     """Return the first line of an error's message, or the error's type if it has none; some libraries write pages."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from reversi import __version__
-from reversi.errors import ReversiError, UnknownPlayerError, UsageError, first_line
+from reversi.errors import ReversiError, UnknownPlayerError, UsageError, first_line, printable
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -302,8 +302,7 @@ def _overview() -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in " ".join(message.split()))
-    print("error: " + shown, file=sys.stderr)  # names of files may hold codes that a terminal obeys
+    print("error: " + printable(" ".join(message.split())), file=sys.stderr)
     return code
 
 

@@ -13,7 +13,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import ConfigError, NameTakenError, RunError, UsageError
+from reversi.errors import ConfigError, NameTakenError, RunError, UsageError, printable
 from reversi.runs import find_run
 from scripts.config.compose import AUTO, RESUME, changes_of, compose, recompose, to_yaml, with_changes
 from scripts.config.overrides import names_run, resumed_run
@@ -237,6 +237,14 @@ def _launch(session: Session) -> None:
         run_ray(session)
 
 
+class _Lines(logging.Formatter):
+    """Writes what happened as printable lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record's lines, control characters written out."""
+        return "\n".join(printable(line) for line in super().format(record).split("\n"))
+
+
 @contextmanager
 def _logged_to(path: Path) -> Iterator[None]:
     """Write the process's log to a file in the meantime; RunError if that cannot be written."""
@@ -245,7 +253,7 @@ def _logged_to(path: Path) -> Iterator[None]:
         handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}") from error
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Lines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     before = root.level, logging.raiseExceptions, threading.excepthook
     root.addHandler(handler)

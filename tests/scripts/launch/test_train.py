@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shutil
 import threading
@@ -17,7 +18,7 @@ from reversi.model.registry import Registry, choose, load_model
 from reversi.model.weights import Weights
 from scripts.commands import train as train_command
 from scripts.config.compose import saved_values
-from scripts.launch.train import Trained, _log_end_of_thread, train
+from scripts.launch.train import Trained, _log_end_of_thread, _logged_to, train
 from tests.scripts.conftest import Reversi
 from tests.scripts.launch.tiny_job import TINY, metrics
 
@@ -304,6 +305,16 @@ def test_the_last_exception_of_a_thread_is_in_the_log_with_its_place(
     assert "in fail" in caplog.text
     assert "OSError: no space left" in caplog.text
     assert capsys.readouterr().err == ""
+
+
+def test_codes_that_a_terminal_obeys_are_written_out_in_the_log(tmp_path: Path) -> None:
+    with _logged_to(tmp_path / "run.log"):
+        logging.getLogger("tests").warning("a file named %s\nand a second line", "\x1b[2Ja.ggf")
+    lines = (tmp_path / "run.log").read_text().splitlines()
+    assert [lines[-2].partition(",")[2][4:], lines[-1]] == [
+        r"WARNING tests: a file named \x1b[2Ja.ggf",
+        "and a second line",
+    ]
 
 
 def test_a_run_that_is_made_longer_says_that_its_learning_rate_rises(
