@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from reversi.errors import UsageError
+from reversi.errors import UsageError, printable
 from reversi.runs import find_run
 from scripts.arguments.common import file_path
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if games is None:
         raise UsageError(f"{folder}: expected a run that has kept games of self-play, found none (run.keep_games)")
     write_output(args.output, _bytes(games, ending))
-    print(f"{len(games):,} games, {games.positions:,} moves of {games.game}: {args.output}")
+    print(printable(f"{len(games):,} games, {games.positions:,} moves of {games.game}: {args.output}"))
     return 0
 
 

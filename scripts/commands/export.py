@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from reversi import json
+from reversi.errors import printable
 from scripts.arguments.common import add_json, add_model, add_registry, add_size, file_path, game_of_size
 
 EXAMPLES = """
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         about |= {"size": len(data), "game": game.name, "weights_sha256": weights_sha256(weights)}
         print(json.dumps(about | {"inputs": [takes._asdict()], "outputs": [port._asdict() for port in gives]}))
         return 0
-    print(f"{path}: version {weights.version} of {game.name}, {weights.network}; {len(data)} bytes")
+    print(printable(f"{path}: version {weights.version} of {game.name}, {weights.network}; {len(data)} bytes"))
     for what, port in (("input", takes), *(("output", port) for port in gives)):
         print(f"  {what:<6}  {port.name:<6}  float32[{', '.join(map(str, port.shape))}]")
     return 0

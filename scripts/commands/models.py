@@ -16,7 +16,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from reversi import json
-from reversi.errors import CorruptFileError, IncompatibleModelError, NoGatedModelError, ReversiError, UsageError
+from reversi.errors import (
+    CorruptFileError,
+    IncompatibleModelError,
+    NoGatedModelError,
+    ReversiError,
+    UsageError,
+    printable,
+)
 from scripts.arguments.common import add_json, add_registry, add_run, given, natural, registry_named
 
 if TYPE_CHECKING:
@@ -72,9 +79,9 @@ def run(args: argparse.Namespace) -> int:
         for rollback in rollbacks:
             print(rollback)
     elif not faults:
-        print(f"{registry.name}: no models yet")
+        print(printable(f"{registry.name}: no models yet"))
     for fault in dict.fromkeys(map(str, faults)):  # that of the gated one is there twice
-        print(f"error: {fault}", file=sys.stderr)
+        print(printable(f"error: {fault}"), file=sys.stderr)
     return 1 if faults else 0
 
 

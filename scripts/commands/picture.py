@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 
-from reversi.errors import UsageError
+from reversi.errors import UsageError, printable
 from reversi.runs import find_run
 from scripts.arguments.common import file_path
 from scripts.run.learning_curves import PICTURE, picture_of, picture_of_several
@@ -37,9 +37,9 @@ def run(args: argparse.Namespace) -> int:
     """Draw the picture and say where it is."""
     folders = list(dict.fromkeys(find_run(name) for name in args.runs or [None]))
     if len(folders) == 1:
-        print(picture_of(folders[0], args.output or folders[0] / PICTURE))
+        print(printable(str(picture_of(folders[0], args.output or folders[0] / PICTURE))))
         return 0
     if args.output is None:
         raise UsageError("expected -o FILE for a picture of several runs")
-    print(picture_of_several(folders, args.output))
+    print(printable(str(picture_of_several(folders, args.output))))
     return 0

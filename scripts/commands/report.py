@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 
+from reversi.errors import printable
 from reversi.runs import find_run
 from scripts.arguments.common import file_path
 
@@ -28,5 +29,5 @@ def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     from scripts.run.watch.report import write_report
 
-    print(write_report(find_run(args.run), args.output))
+    print(printable(str(write_report(find_run(args.run), args.output))))
     return 0

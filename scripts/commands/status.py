@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reversi import json
-from reversi.errors import RunError, UsageError
+from reversi.errors import RunError, UsageError, printable
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json
@@ -99,7 +99,7 @@ def _list(as_json: bool, jobs: list[Job]) -> None:
         print(json.dumps([asdict(job) for job in jobs]))
         return
     for job in jobs:
-        print(f"{job.state:<9}  {job.started or '-':<19}  {job.id}  {job.folder}")
+        print(printable(f"{job.state:<9}  {job.started or '-':<19}  {job.id}  {job.folder}"))
     if not jobs:
         print("no jobs yet")
 
@@ -142,4 +142,4 @@ def _ago(seconds: float | None) -> str:
 
 
 def _show(as_json: bool, value: dict[str, Any], lines: list[str]) -> None:
-    print(json.dumps(value) if as_json else "\n".join(lines))
+    print(json.dumps(value) if as_json else "\n".join(map(printable, lines)))

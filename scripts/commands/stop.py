@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reversi import json
-from reversi.errors import RunError, UsageError
+from reversi.errors import RunError, UsageError, printable
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, positive
@@ -48,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(answer))
     elif answer["resume"]:
-        print(f"run {answer['run']} {answer['said']}; go on with:  {answer['resume']}")
+        print(printable(f"run {answer['run']} {answer['said']}; go on with:  {answer['resume']}"))
     else:
-        print(f"run {answer['run']} {answer['said']}")
+        print(printable(f"run {answer['run']} {answer['said']}"))
     return 0 if answer["saved"] else 1
 
 

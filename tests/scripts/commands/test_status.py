@@ -39,3 +39,14 @@ def test_a_run_is_shown_until_it_has_ended(
 def test_watching_is_for_people_and_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["status", str(made(tmp_path / "night")), "--watch", "--json"]) == 2
     assert "expected --watch with a run of this machine" in capsys.readouterr().err
+
+
+def test_codes_in_the_name_of_a_folder_do_not_reach_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = made(tmp_path / "night\x1b[2J")
+    assert cli.main(["status", str(folder)]) == 0
+    assert cli.main(["report", str(folder), "-o", str(tmp_path / "a\x1b[2J.html")]) == 0
+    said = capsys.readouterr().out
+    assert said.count("\\x1b[2J") >= 3
+    assert "\x1b" not in said
