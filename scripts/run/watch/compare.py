@@ -129,14 +129,12 @@ def _series(
     for part, first in enumerate(own):
         curves = np.array([_on_grid(charts[id], places, first.name, axis, grid) for charts, places in runs])
         label = name if len(own) == 1 or not first.name else f"{name}: {first.name}"
-        known = np.isfinite(curves)
-        with np.errstate(invalid="ignore"):
-            mean = np.where(known, curves, 0.0).sum(axis=0) / known.sum(axis=0)
+        there = curves[np.isfinite(curves).any(axis=1)] if np.isfinite(curves).any() else curves
+        mean = there.mean(axis=0)  # where all of them have been: a mean of others would jump
         style: Style = "step" if first.style == "step" and len(runs) == 1 else "line"
         curve = Series(name=label, values=mean, style=style, color=f"run-{number}", dashed=part)
         if len(runs) > 1:
-            low, high = (end(curves, axis=0) for end in (np.fmin.reduce, np.fmax.reduce))
-            curve = replace(curve, style="band", low=low, high=high)
+            curve = replace(curve, style="band", low=there.min(axis=0), high=there.max(axis=0))
         yield curve
 
 
@@ -152,10 +150,15 @@ def _on_grid(chart: Chart, places: Places, name: str, axis: str, grid: Floats) -
     if not len(x):
         return nothing
     if series.style == "step":
-        values = y[np.maximum(np.searchsorted(x, grid, side="right") - 1, 0)]
+        values, end = y[np.maximum(np.searchsorted(x, grid, side="right") - 1, 0)], _end(places, axis)
     else:
-        values = np.interp(grid, x, y)
-    return np.where((grid >= x[0]) & (grid <= x[-1]), values, np.nan)
+        values, end = np.interp(grid, x, y), x[-1]
+    return np.where((grid >= x[0]) & (grid <= max(end, x[-1])), values, np.nan)
+
+
+def _end(places: Places, axis: str) -> float:
+    """Return how far a run has come."""
+    return max(float(axes[axis].max(initial=0.0)) for axes in places.values() if axis in axes)
 
 
 def _text(value: Any) -> str:

@@ -77,3 +77,15 @@ def test_parts_of_a_chart_are_told_by_their_lines(tmp_path: Path) -> None:
     assert balance["note"] == "full: actors for the learner, dashed: learner for samples"
     assert [each["name"] for each in balance["series"]][:2] == ["a: actors for the learner", "a: learner for samples"]
     assert [each.get("dashed", 0) for each in balance["series"]] == [0, 1, 0, 1]
+
+
+def test_a_mean_ends_where_the_first_of_its_runs_does(tmp_path: Path) -> None:
+    """A mean of those that are left would jump."""
+    short, long = run_of(tmp_path / "a", 100.0, "run.seed=1"), run_of(tmp_path / "b", 300.0, "run.seed=2")
+    write(long.folder, [row for at_s in (5.0, 60.0, 120.0) for row in moment(at_s, **{"run/simulations_per_s": 300.0})])
+    (chart,) = [
+        each for each in comparison({"a": short, "b": RunView(long.folder)})["charts"] if each["id"] == "simulations"
+    ]
+    (mean,) = chart["series"]
+    assert mean["values"][-1] is mean["low"][-1] is None
+    assert {value for value in mean["values"] if value is not None} == {200}
