@@ -16,13 +16,16 @@ from scripts import cli
 from scripts.bench.setup import Settings, random_weights
 from scripts.config.compose import compose
 from scripts.config.job import job_of
-from tests.documents import blocks
+from tests.documents import anchors, blocks, commands, files, steps
 from tests.figures.metrics import text
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(path for glob in ("*", "docs/*", "[!.]*/README", "[!.]*/*/README") for path in ROOT.glob(f"{glob}.md"))
-SNIPPETS = [(page, code) for page in PAGES for code in blocks(page, "python")]
-COMMANDS = [line for page in PAGES for code in blocks(page, "sh") for line in code.splitlines() if line.strip()]
+PAGES = sorted(
+    path for glob in ("*", "docs/*", "docs/*/*", "[!.]*/README", "[!.]*/*/README") for path in ROOT.glob(f"{glob}.md")
+)
+TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
+SNIPPETS = [(page, code) for page in PAGES if page not in TUTORIALS for code in blocks(page, "python")]
+COMMANDS = [line for page in PAGES if page not in TUTORIALS for code in blocks(page, "sh") for line in commands(code)]
 
 
 LONG = sorted(
@@ -63,6 +66,28 @@ def test_every_command_of_the_documentation_runs(line: str, monkeypatch: pytest.
     assert cli.main(arguments) == 0
 
 
+@pytest.mark.usefixtures("_a_run")
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_runs_from_top_to_bottom(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one folder: files that it shows are written, commands in ```sh blocks and snippets run in their order.
+
+    Commands in indented lines want a cluster, a GPU or minutes, and are only read.
+    """
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115 - as long as the test
+    for name, content in files(page).items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(content, encoding="utf-8")
+    names: dict[str, object] = {"__name__": page.stem}
+    for language, code in steps(page):
+        if language == "python":
+            exec(compile(code, str(page), "exec"), names)
+        for line in commands(code) if language == "sh" else ():
+            command, *arguments = shlex.split(line, comments=True)
+            assert command == "reversi", f"a ```sh block holds reversi commands only, got {line!r}"
+            assert cli.main(arguments) == 0, line
+
+
 @pytest.mark.parametrize("line", LONG)
 def test_every_other_command_is_one_that_is_understood(line: str) -> None:
     _, name, *arguments = shlex.split(line, comments=True)
@@ -94,8 +119,10 @@ def test_every_snippet_runs(page: Path, code: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_to_a_file(page: Path) -> None:
-    links = [link for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")) if "://" not in link]
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    links = re.findall(r"\]\(([^)#]*)(?:#([^)]+))?\)", page.read_text(encoding="utf-8"))
+    there = [(page.parent / link if link else page, place) for link, place in links if "://" not in link]
+    assert [str(path) for path, _ in there if not path.exists()] == []
+    assert [f"{path}#{place}" for path, place in there if place and place not in anchors(path)] == []
 
 
 @pytest.mark.parametrize(
