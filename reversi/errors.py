@@ -66,6 +66,10 @@ class UsageError(ReversiError):
     exit_code = 2
 
 
+class MissingPackageError(UsageError):
+    """An optional package that is not installed; names the extra that installs it."""
+
+
 class UnknownPlayerError(UsageError):
     """A specification of a player that names none."""
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from reversi import __version__
 from reversi.errors import ReversiError, UnknownPlayerError, UsageError, first_line, printable
+from reversi.extras import missing_package
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -132,10 +133,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         return 130
     except ImportError as error:
+        if (absent := missing_package(error)) is not None:
+            return _fail(str(absent), absent.exit_code)
         package = (error.name or "").partition(".")[0]
         if package in ("", "reversi", "actors", "learner", "evaluator", "scripts"):
             raise  # a bug of ours
-        return _fail(f"expected the package {package}, which cannot be imported: {error}; try 'make install'", 1)
+        return _fail(f"expected the package {package}, which cannot be imported: {error}; install it again", 1)
     except MemoryError as error:
         return _fail(f"not enough memory: {first_line(error).partition(' for an array')[0]}", 1)
     except OSError as error:  # a full disk, a folder that is a file, a denied permission

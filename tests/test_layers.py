@@ -51,7 +51,8 @@ DOORS = {
 }
 LADDERS = {
     "reversi": (
-        *("errors", "json", "capacity", "settings", "urls", "files", "temporary", "archive", "columns", "runs"),
+        *("errors", "extras", "json", "capacity", "settings", "urls"),
+        *("files", "temporary", "archive", "columns", "runs"),
         *(
             "kernels",
             "games",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.errors import ConfigError, IncompatibleModelError
+from reversi.extras import missing
 from reversi.games.bitboard import Masks
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
@@ -155,9 +156,9 @@ def open_evaluator(
     slots          number of batches that may be pending; with 2, one computes while the caller works on the other
     margin_weight  weight of the expected margin in the utility, as in the caller's `SearchConfig`
 
-    A backend or device that is requested by name and not available is a ConfigError; `auto` takes the next best and
-    logs a line about it.  A CPU without bf16 always computes in float32.  Tables are looked up on the CPU, whatever the
-    backend and the precision.
+    A backend or device that is requested by name and not available is a ConfigError, a package that is not installed a
+    MissingPackageError; `auto` takes the next best and logs a line about it.  A CPU without bf16 always computes in
+    float32.  Tables are looked up on the CPU, whatever the backend and the precision.
     """
     for key, value, choices in (
         ("backend", backend, BACKENDS),
@@ -222,19 +223,22 @@ def _on_gpu(
     weights: Weights, precision: Precision | None, batch: int, slots: int, *, shrink: bool
 ) -> tuple[Backend, Precision]:
     if not machine.installed("torch"):
-        raise NoGpuError("torch is not installed")
+        raise NoGpuError(str(missing("torch")))
     from reversi.model.cuda_backend import open_cuda_backend
 
     return open_cuda_backend(weights, precision=precision, batch=batch, slots=slots, shrink=shrink)
 
 
 def _cpu_backend(backend: str) -> BackendName:
-    """Return the backend to open on the CPU; ConfigError if this machine does not have it."""
-    if backend == "torch" or machine.installed("openvino"):
-        return "torch" if backend == "torch" else "openvino"
+    """Return the backend to open on the CPU; MissingPackageError if its package is not installed."""
+    if backend != "torch" and machine.installed("openvino"):
+        return "openvino"
     if backend == "openvino":
-        raise ConfigError("backend must be torch (or auto) where openvino is not installed, got 'openvino'")
-    log.warning("openvino is not installed: the network runs in torch, several times slower")
+        raise missing("openvino")
+    if not machine.installed("torch"):
+        raise missing("torch" if backend == "torch" else "openvino")
+    if backend == "auto":
+        log.warning("openvino is not installed: the network runs in torch, several times slower")
     return "torch"
 
 
@@ -248,8 +252,6 @@ def _on_cpu(
             from reversi.model.openvino_backend import open_openvino_backend
 
             return open_openvino_backend(weights, precision=chosen, batch=positions, threads=threads, slots=slots)
-        if not machine.installed("torch"):
-            raise ConfigError("expected openvino or torch to compute the network with, found neither installed")
         from reversi.model.torch_backend import TorchBackend
 
         return TorchBackend(weights, precision=chosen, batch=positions, threads=threads, slots=slots)

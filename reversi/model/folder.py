@@ -16,6 +16,7 @@ from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from reversi.errors import CorruptFileError, ReversiError, UnreachableError, UnwritableError, UsageError
+from reversi.extras import missing_package
 from reversi.files import write_atomic
 from reversi.model.outside import ANSWER_S, Progress, in_time, links_of, read_stream
 from reversi.urls import masked
@@ -35,6 +36,8 @@ class Folder:
         try:
             self._files, self._root = in_time(lambda _: url_to_fs(url, use_listings_cache=False, **self._options()))
         except ImportError as error:
+            if (absent := missing_package(error)) is not None:
+                raise absent from error
             raise UnreachableError(f"{self}: the driver for this kind of URL is not installed: {error}") from error
         except (ValueError, TypeError, AttributeError, LookupError, NotImplementedError) as error:
             raise UsageError(

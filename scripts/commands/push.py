@@ -6,7 +6,7 @@ champion's card as README.md, with the picture of the run.  Nothing is half ther
 named, and a version never changes.  A champion that was rolled back in the run is rolled back there too; one that was
 withdrawn there is refused.
 
-For a hub: `pip install huggingface_hub`, `hf auth login`, and the name of an existing repository: hf://USER/NAME.
+For a hub: `pip install 'reversi-zero[hf]'`, `hf auth login`, and the name of an existing repository: hf://USER/NAME.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def test_a_driver_without_a_usable_gpu_is_said_in_one_line(monkeypatch, caplog):
     with pytest.raises(ConfigError, match="device cuda cannot be used: torch finds no CUDA GPU"):
         open_evaluator(OLD, device="cuda", batch=4)
     monkeypatch.setattr(machine, "installed", lambda package: package != "torch")
-    with pytest.raises(ConfigError, match="device cuda cannot be used: torch is not installed"):
+    with pytest.raises(ConfigError, match="device cuda cannot be used: expected the package torch"):
         open_evaluator(OLD, device="cuda", batch=4)
 
 

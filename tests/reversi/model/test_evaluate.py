@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from reversi.errors import ConfigError, IncompatibleModelError
+from reversi.errors import ConfigError, IncompatibleModelError, MissingPackageError
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, game_named
 from reversi.model import evaluate, machine
@@ -159,7 +159,7 @@ def test_a_wrong_choice_is_a_config_error(wrong, message):
 def test_a_missing_openvino_is_an_error_or_a_line(backend, monkeypatch, caplog):
     monkeypatch.setattr(machine, "installed", lambda package: package != "openvino")
     if backend == "openvino":
-        with pytest.raises(ConfigError, match=r"backend must be torch \(or auto\) where openvino is not installed"):
+        with pytest.raises(MissingPackageError, match=r"openvino.*pip install 'reversi-zero\[towers\]'"):
             open_evaluator(weights("reversi4"), backend=backend, batch=4)
     else:
         own, opp = positions(game_named("reversi4"), 4)
@@ -174,8 +174,10 @@ def test_a_missing_openvino_is_an_error_or_a_line(backend, monkeypatch, caplog):
 
 def test_without_any_backend_there_is_one_line(monkeypatch):
     monkeypatch.setattr(machine, "installed", lambda package: False)
-    with pytest.raises(ConfigError, match="expected openvino or torch to compute the network with"):
+    with pytest.raises(MissingPackageError, match=r"openvino.*pip install 'reversi-zero\[towers\]'"):
         open_evaluator(weights("reversi4"), batch=4)
+    with pytest.raises(MissingPackageError, match=r"torch.*pip install 'reversi-zero\[train\]'"):
+        open_evaluator(weights("reversi4"), backend="torch", batch=4)
 
 
 @BOTH
