@@ -69,14 +69,17 @@ def summarise(session: Session) -> None:
     if session.interrupt.requested:
         return
     session.folder.write_json("summary.json", outcome)
-    here = quote(session.shown_path)
+    here, metrics = quote(session.shown_path), list[str]()
     if job.tracking.jsonl is not None:
         picture_of(session.folder.path, session.folder.path / PICTURE)
         print(f"\nreport in {here}/{REPORT}, learning curves in {here}/{PICTURE}", end="")
+        metrics.append(f"{here}/metrics.jsonl")
+    if job.tracking.tensorboard is not None:
+        metrics.append(f"`tensorboard --logdir {here}/tensorboard`")
     models = quote(job.registry.url) if job.registry.url else f"{here}/registry"
     which = "" if promoted else f" --model {shown.version}"  # `gated` is a model that was promoted
     print(
-        f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
+        f"\nmodels in {models}\n{'metrics in ' if metrics else ''}{', '.join(metrics)}\n\n"
         f"next:  reversi serve --open --registry {models}{which}\n"
         f"       reversi play --registry {models}{which.removeprefix(' --model')}\n"
         f"       reversi pull --registry {models}{which} -o champion\n"

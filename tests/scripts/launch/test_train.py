@@ -45,6 +45,7 @@ def assert_whole(run: Path, out: str) -> None:
     assert metrics(run, "learner")[-1]["learner/losses/policy"] > 0
     assert metrics(run, "replay")[-1]["replay/rejected_games"] == 0
     assert max(row["gate/candidate_version"] for row in metrics(run, "gate")) > 0
+    assert ("tensorboard --logdir" in out) == (run / "tensorboard").exists()
 
 
 def test_a_run_leaves_a_gated_model_metrics_and_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
