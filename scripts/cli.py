@@ -128,7 +128,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ReversiError as error:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _fail("interrupted", 130)
+        print(file=sys.stderr)  # whoever pressed Ctrl-C knows; the shell's prompt gets a line of its own
+        return 130
     except BrokenPipeError:  # as in `reversi models | head -n 1`
         _drop_output()
         return 130

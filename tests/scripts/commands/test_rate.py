@@ -151,10 +151,7 @@ def test_ctrl_c_keeps_what_was_played_and_says_how_to_go_on(reversi: Reversi, mo
         patch.setattr(Ledger, "add", interrupted)
         answer = reversi("rate", *THREE)
     assert (answer.code, answer.out) == (130, "")
-    assert answer.err.strip().splitlines() == [
-        "20 games are left; run the same command again to continue",
-        "error: interrupted",
-    ]
+    assert answer.err.strip() == "20 games are left; run the same command again to continue"
     assert reversi("rate", *THREE).out == reversi("rate", *THREE, "--results", "another").out
 
 
