@@ -68,11 +68,11 @@ def test_an_actor_that_cannot_reach_redis_ends_no_run(tmp_path: Path) -> None:
         wait_for(lambda: process.poll() is not None or any((run / "checkpoints").glob("0*")), 240)
         door.shut.set()
         assert main(["scale", str(run), "2"]) == 0
-        wait_for(lambda: says("actor-1 is called again in 2 s, as others may reach the server: redis at"), 120)
+        wait_for(lambda: says("actor-1 is called again in 2 s, as others may reach the server: redis at"))
         games = metrics(run, "run")[-1]["run/games"]
-        wait_for(lambda: process.poll() is not None or metrics(run, "run")[-1]["run/games"] > games, 60)
+        wait_for(lambda: process.poll() is not None or metrics(run, "run")[-1]["run/games"] > games)
         door.shut.clear()
-        wait_for(lambda: process.poll() is not None or alive(run) == 2, 60)
+        wait_for(lambda: process.poll() is not None or alive(run) == 2)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -33,14 +33,14 @@ def test_killed_roles_come_back_and_the_run_still_ends_with_a_champion(job: tupl
     limits = ("run.name=killed", "run.minutes=9", "run.checkpoint_minutes=0.05", "run.summary_games=0")
     start = command(tmp_path, *limits, job=job)
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
+        wait_for(lambda: list((run / "checkpoints").glob("0*")))
         for number, role in enumerate(ROLES, start=1):
             (victim,) = processes(process.pid, role)
             os.kill(victim.pid, signal.SIGKILL)
-            wait_for(lambda: [p for p in processes(process.pid, role) if p.pid != victim.pid], 60)  # noqa: B023
+            wait_for(lambda: [p for p in processes(process.pid, role) if p.pid != victim.pid])  # noqa: B023
             words = f"{'actor-0' if role == 'actor' else role} works again"
-            wait_for(lambda: words in (run / "logs" / "run.log").read_text(), 60)  # noqa: B023
-            wait_for(lambda: metrics(run, "run")[-1]["run/restarts"] == number, 60)  # noqa: B023
+            wait_for(lambda: words in (run / "logs" / "run.log").read_text())  # noqa: B023
+            wait_for(lambda: metrics(run, "run")[-1]["run/restarts"] == number)  # noqa: B023
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -60,7 +60,7 @@ def test_a_role_that_dies_too_often_ends_the_run_with_its_name(tmp_path: Path) -
     run = tmp_path / "doomed"
     start = command(tmp_path, "run.name=doomed", "run.minutes=5", "cluster.max_restarts=0")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: any(row["run/games"] for row in metrics(run, "run")), 120)
+        wait_for(lambda: any(row["run/games"] for row in metrics(run, "run")))
         os.kill(processes(process.pid, "actor")[0].pid, signal.SIGKILL)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -75,12 +75,12 @@ def test_a_driver_that_was_stopped_itself_kills_nobody_and_a_stop_waits_for_a_sl
     run = tmp_path / "patient"
     start = command(tmp_path, "run.name=patient", "run.minutes=5", f"cluster.stall_s={STALL_S}")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "run"), 120)
+        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "run"))
         process.send_signal(signal.SIGSTOP)
         time.sleep(STALL_S + 2)
         process.send_signal(signal.SIGCONT)
         before = metrics(run, "run")[-1]["run/games"]
-        wait_for(lambda: metrics(run, "run")[-1]["run/games"] > before, 60)
+        wait_for(lambda: metrics(run, "run")[-1]["run/games"] > before)
         assert metrics(run, "run")[-1]["run/restarts"] == 0
         (gate,) = processes(process.pid, "gate")
         gate.suspend()
@@ -99,13 +99,13 @@ def test_a_killed_replay_goes_on_from_the_last_checkpoint_and_says_what_is_lost(
     run = tmp_path / "bereft"
     start = command(tmp_path, "run.name=bereft", "run.minutes=5", "run.checkpoint_minutes=0.05", "run.summary_games=0")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
+        wait_for(lambda: list((run / "checkpoints").glob("0*")))
         os.kill(processes(process.pid, REPLAY)[0].pid, signal.SIGKILL)
         log = run / "logs" / "run.log"
-        wait_for(lambda: log.exists() and "replay works again" in log.read_text(), 60)
+        wait_for(lambda: log.exists() and "replay works again" in log.read_text())
         saved = max((run / "checkpoints").glob("0*"))
-        wait_for(lambda: max((run / "checkpoints").glob("0*")) > saved, 60)
-        wait_for(lambda: metrics(run, "health/replay")[-1]["health/replay/restarts"] == 1, 60)
+        wait_for(lambda: max((run / "checkpoints").glob("0*")) > saved)
+        wait_for(lambda: metrics(run, "health/replay")[-1]["health/replay/restarts"] == 1)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -122,19 +122,19 @@ def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:
     run = tmp_path / "now"
     start = command(tmp_path, "run.name=now", "run.minutes=5")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "run"), 120)
+        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "run"))
         below = children(process.pid)
         (gate,) = processes(process.pid, "gate")
         gate.suspend()  # without its answer the run is not saved
         process.send_signal(signal.SIGINT)
-        wait_for(lambda: is_stopping(run), 60)
+        wait_for(lambda: is_stopping(run))
         time.sleep(1.2 * TOGETHER_S)  # sooner it would be the same signal
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "stopped at once; what came after the last checkpoint is lost" in err
     assert "go on with" not in out
-    wait_for(lambda: not [title for child, title in below if title.startswith("ray::") and is_alive(child)], 60)
+    wait_for(lambda: not [title for child, title in below if title.startswith("ray::") and is_alive(child)])
 
 
 def test_ctrl_c_on_a_run_on_ray_saves_within_ten_seconds(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_ctrl_c_on_a_run_on_ray_saves_within_ten_seconds(tmp_path: Path) -> None
     with subprocess.Popen(
         start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
-        wait_for(lambda: (tmp_path / "saved" / "metrics.jsonl").exists() and metrics(tmp_path / "saved", "run"), 120)
+        wait_for(lambda: (tmp_path / "saved" / "metrics.jsonl").exists() and metrics(tmp_path / "saved", "run"))
         os.killpg(process.pid, signal.SIGINT)
         stopped = time.monotonic()
         out, err = process.communicate(timeout=60)
@@ -159,7 +159,7 @@ def test_a_signal_to_the_driver_saves_and_stops_within_ten_seconds(number: signa
     run = tmp_path / "told"
     start = command(tmp_path, "run.name=told", "run.minutes=5")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "learner"), 120)
+        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "learner"))
         told = time.monotonic()
         process.send_signal(number)
         out, err = process.communicate(timeout=60)

@@ -77,8 +77,8 @@ def test_a_learner_on_another_node_than_the_runs_folder_restores_itself(tmp_path
             saved, known = saved_step(run), len(steps(run))
             (learner,) = learners_on(worker)
             learner.kill()
-            wait_for(lambda: "learner works again" in (run / "logs" / "run.log").read_text(), 120)
-            wait_for(lambda: len(steps(run)) > known + 1, 60)
+            wait_for(lambda: "learner works again" in (run / "logs" / "run.log").read_text())
+            wait_for(lambda: len(steps(run)) > known + 1)
             assert min(steps(run)[known:]) >= saved, "it goes on from the checkpoint"
             process.send_signal(signal.SIGTERM)
             out, err = process.communicate(timeout=120)
