@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 from reversi import __version__
 from reversi.errors import ReversiError, UnknownPlayerError, UsageError, first_line, printable
 from reversi.extras import missing_package
+from reversi.urls import masked
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -306,7 +307,7 @@ def _overview() -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    print("error: " + printable(" ".join(message.split())), file=sys.stderr)
+    print("error: " + printable(masked(" ".join(message.split()))), file=sys.stderr)
     return code
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from reversi.settings import LATER, at_least, between, require, require_ranges
 
@@ -47,6 +48,15 @@ class AlertsConfig:
         require_ranges(self, "tracking.alerts")
         web = self.webhook is None or self.webhook.startswith(("http://", "https://"))
         require(web, "tracking.alerts.webhook", "null or an address beginning with https://", self.webhook)
+
+
+def without_webhook(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a job's configuration without the webhook, whose address is all that it takes to write there."""
+    tracking = job.get("tracking")
+    alerts = tracking.get("alerts") if isinstance(tracking, Mapping) else None
+    if not isinstance(tracking, Mapping) or not isinstance(alerts, Mapping) or alerts.get("webhook") is None:
+        return dict(job)
+    return {**job, "tracking": {**tracking, "alerts": {**alerts, "webhook": "https://***"}}}
 
 
 @dataclass(frozen=True, kw_only=True)

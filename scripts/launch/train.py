@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ConfigError, NameTakenError, RunError, UsageError, printable
 from reversi.runs import find_run
+from reversi.urls import masked
 from scripts.config.compose import AUTO, RESUME, changes_of, compose, recompose, to_yaml, with_changes
 from scripts.config.overrides import names_run, resumed_run
 from scripts.ray.environment import in_job
@@ -238,11 +239,11 @@ def _launch(session: Session) -> None:
 
 
 class _Lines(logging.Formatter):
-    """Writes what happened as printable lines."""
+    """Writes what happened as printable lines, without the secrets of URLs."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's lines, control characters written out."""
-        return "\n".join(printable(line) for line in super().format(record).split("\n"))
+        return "\n".join(printable(masked(line)) for line in super().format(record).split("\n"))
 
 
 @contextmanager

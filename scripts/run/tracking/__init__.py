@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts.config.tracking import TrackingConfig
+from scripts.config.tracking import TrackingConfig, without_webhook
 from scripts.run.tracking.metrics import Tracker
 
 
 def open_trackers(settings: TrackingConfig, folder: Path, config: Mapping[str, Any], run_id: str) -> list[Tracker]:
     """Return the trackers of `settings`, which write into the run's `folder` and store the job's `config`; other
     programs know the run by its random name `run_id`."""
-    trackers: list[Tracker] = []
+    trackers, config = list[Tracker](), without_webhook(config)
     if settings.jsonl is not None:
         from scripts.run.tracking.jsonl import JsonlTracker
 

@@ -8,8 +8,11 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+import yaml
+
 from reversi.errors import ReversiError, RunError
 from reversi.files import read_bytes
+from scripts.config.tracking import without_webhook
 from scripts.run.folder import is_stopping
 from scripts.run.status import config_of, health_of, registry_url, state_of
 from scripts.run.tracking.jsonl import Row
@@ -34,7 +37,7 @@ class RunView:
 
     def __init__(self, folder: Path) -> None:
         """Raises RunError if the folder is none of a run."""
-        self.folder, self.config = folder, config_of(folder)
+        self.folder, self.config = folder, without_webhook(config_of(folder))
         self._written_ns = self._config_ns()
         self._history = History(folder)
 
@@ -70,7 +73,7 @@ class RunView:
         if not self.folder.is_dir():
             raise RunError(f"the run's folder is gone: {self.folder}")
         if (written_ns := self._config_ns()) != self._written_ns:  # a run that is resumed may have other settings
-            self.config, self._written_ns = config_of(self.folder), written_ns
+            self.config, self._written_ns = without_webhook(config_of(self.folder)), written_ns
         self._history.poll()
         return self._history
 
@@ -80,8 +83,8 @@ class RunView:
         return registry_url(self.config, self.folder)
 
     def config_text(self) -> str:
-        """Return the run's configuration as it was written down."""
-        return (self.folder / "config.yaml").read_text(encoding="utf-8")
+        """Return the run's configuration, without its webhook."""
+        return yaml.safe_dump(self.config, sort_keys=False)
 
     def _config_ns(self) -> int:
         """Return when the configuration was written, 0 if it is not there."""

@@ -128,6 +128,15 @@ def test_two_runs_of_one_name_are_two_and_offline_sessions_replace_none(
     assert asked[0]["run"].metrics == [("*", "step")]
 
 
+def test_a_webhook_is_not_uploaded(tmp_path: Path, asked: list[dict[str, Any]]) -> None:
+    values = compose(["tracking=[jsonl,wandb,alerts]", "tracking.alerts.webhook=https://hooks.example/hunter22"])
+    trackers = open_trackers(job_of(values).tracking, tmp_path / "night", values, "aaaa")
+    assert asked[0]["config"]["tracking"]["alerts"]["webhook"] == "https://***"
+    assert "hunter22" not in str(asked)
+    for tracker in trackers:
+        tracker.close()
+
+
 def test_a_run_that_goes_on_keeps_changes_or_drops_its_wandb_run(tmp_path: Path, asked: list[dict[str, Any]]) -> None:
     (tmp_path / "config.yaml").write_text(to_yaml(compose(["tracking.wandb.mode=online"])))
     for change in ([], ["tracking.wandb.id=other"], ["tracking.wandb=null"]):

@@ -233,3 +233,12 @@ def test_a_run_that_is_resumed_with_other_settings_is_shown_with_these(tmp_path:
     config.write_text(config.read_text().replace("minutes: 10\n", "minutes: 20\n"))
     os.utime(config, (1, 1))
     assert view.poll()["limit_s"] == 1200
+
+
+def test_a_webhook_is_nowhere_on_the_page(tmp_path: Path) -> None:
+    """The page's file is made to be given away, and whoever has the address can write there."""
+    run = made(tmp_path / "run", "tracking=[jsonl,alerts]", "tracking.alerts.webhook=https://hooks.example/T0/hunter22")
+    view = RunView(run)
+    assert view.poll()["what"][1] == "alphazero", "the configuration is still one"
+    assert "webhook: https://***" in view.config_text()
+    assert "hunter22" not in json.dumps(view.poll()) + view.config_text()
