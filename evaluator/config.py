@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from evaluator import MOST_GAMES
 from reversi.errors import ConfigError
 from reversi.players.engines.engine import EngineLimits
 from reversi.settings import LATER, above, at_least, between, require, require_ranges
@@ -63,7 +64,7 @@ class GateConfig:
     truth_simulations: Annotated[int, between(0, 100_000)]
     """Simulations per move in this check; it runs without the solver, which would get all of the positions right."""
 
-    threads: Annotated[int, at_least(1)]
+    threads: Annotated[int, between(1, 1024)]
     """Threads of the network's inference."""
 
     backend: Literal["auto", "openvino", "torch"]
@@ -92,7 +93,8 @@ class GateConfig:
     def __post_init__(self) -> None:
         for name in ("games", "games_at_once", "opponent_games"):
             value = getattr(self, name)
-            require(value >= 2 and value % 2 == 0, f"gate.{name}", "even and at least 2", value)
+            fits = 2 <= value <= MOST_GAMES and value % 2 == 0
+            require(fits, f"gate.{name}", f"even and from 2 to {MOST_GAMES}", value)
         require(1 <= self.wins <= self.games, "gate.wins", f"from 1 to gate.games ({self.games})", self.wins)
         require(self.rule in ("wins", "score"), "gate.rule", "wins or score", self.rule)
         require_ranges(self, "gate")
@@ -128,5 +130,6 @@ class LadderConfig:
         require(self.size in (4, 6, 8), "ladder.size", "4, 6 or 8", self.size)
         if not self.players and not self.champions:
             raise ConfigError("ladder.players must not be empty where ladder.champions is false")
-        require(self.games >= 2 and self.games % 2 == 0, "ladder.games", "even and at least 2", self.games)
+        fits = 2 <= self.games <= MOST_GAMES and self.games % 2 == 0
+        require(fits, "ladder.games", f"even and from 2 to {MOST_GAMES}", self.games)
         require_ranges(self, "ladder")

@@ -16,6 +16,9 @@ from reversi.errors import ConfigError, CorruptFileError, first_line
 
 T = TypeVar("T")
 
+MOST_INTEGER = 2**63 - 1
+"""Largest integer of a setting: what arrays and kernels hold."""
+
 LATER = {"later": True}
 """Metadata of a field added after the first models and runs were saved: a missing field has its default."""
 
@@ -79,6 +82,8 @@ def require_ranges(config: object, group: str) -> None:
         value = getattr(config, name)
         expected = "finite" if numbers.most == value == math.inf else str(numbers)
         require(value is None or value in numbers, _dotted(group, name), expected, value)
+        if isinstance(value, int):
+            require(value <= MOST_INTEGER, _dotted(group, name), f"at most {MOST_INTEGER}", value)
 
 
 def build(cls: type[T], values: Any, path: str) -> T:

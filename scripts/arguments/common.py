@@ -21,9 +21,6 @@ LARGEST = 2**31 - 1
 HOST = "127.0.0.1"
 """Address that pages are served on by default: this machine only."""
 
-MOST_GAMES = 1_000_000
-"""Most games of a match or of a pair of players; they need half as many distinct openings."""
-
 MOST_NODES = 10**15
 """Largest limit on the positions that a solver searches, decades of its time."""
 
@@ -302,7 +299,7 @@ def game_of_models(specs: Sequence[str], registry: str | None) -> Game | None:
     models = sorted((model for model in map(model_of_spec, specs) if model is not None), key=lambda m: m == "shipped")
     if not models:
         return None
-    from reversi.model.registry import load_model
+    from reversi.model.lookup import load_model
 
     return game_named(load_model(models[0], registry).game)
 

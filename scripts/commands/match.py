@@ -17,9 +17,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluator import MOST_GAMES
 from reversi import json
 from scripts.arguments.common import (
-    MOST_GAMES,
     add_engines,
     add_game,
     add_json,

@@ -27,9 +27,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluator import MOST_GAMES
 from reversi.capacity import cores
 from scripts.arguments.common import (
-    MOST_GAMES,
     add_engines,
     add_json,
     add_players,
@@ -275,7 +275,7 @@ def _champions(url: str | None, game: Game) -> list[str]:
     NoGatedModelError if there is no promoted model of the game in the registry at `url`.
     """
     from reversi.errors import NoGatedModelError
-    from reversi.model.registry import load_model, promoted_registry
+    from reversi.model.lookup import load_model, promoted_registry
 
     registry = promoted_registry(url, game)
     if registry is None:

@@ -22,6 +22,7 @@ from actors.config import (
     SearchActorConfig,
     actor_threads,
 )
+from evaluator import MOST_GAMES
 from evaluator.config import GateConfig
 from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig
 from learner.config import LearnerConfig, PatternLearnerConfig
@@ -93,7 +94,8 @@ class RunConfig:
         require(0 <= self.seed < 2**63, "run.seed", "from 0 to 2**63 - 1", self.seed)
         require_ranges(self, "run")
         games = self.summary_games
-        require(games >= 0 and games % 2 == 0, "run.summary_games", "even and not negative", games)
+        fits = 0 <= games <= MOST_GAMES and games % 2 == 0
+        require(fits, "run.summary_games", f"even and from 0 to {MOST_GAMES}", games)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,10 @@ from tests.evaluator.gates import gate_config
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"games": 7}, "gate.games must be even and at least 2, got 7"),
-        ({"games": 0}, "gate.games must be even and at least 2, got 0"),
+        ({"games": 7}, "gate.games must be even and from 2 to 1000000, got 7"),
+        ({"games": 0}, "gate.games must be even and from 2 to 1000000, got 0"),
+        ({"games": 10**21}, "gate.games must be even and from 2 to 1000000, got 1000000000000000000000"),
+        ({"threads": 10**21}, "gate.threads must be from 1 to 1024, got 1000000000000000000000"),
         ({"wins": 401}, r"gate.wins must be from 1 to gate.games \(400\), got 401"),
         ({"wins": 0}, "gate.wins must be from 1"),
         ({"rule": "draws"}, "gate.rule must be wins or score, got 'draws'"),
@@ -24,7 +26,7 @@ from tests.evaluator.gates import gate_config
         ({"opening_plies": -1}, "gate.opening_plies must be from 0 to 30, got -1"),
         ({"opening_choice": 0}, "gate.opening_choice must be from 1 to 100, got 0"),
         ({"games_at_once": 3}, "gate.games_at_once must be even"),
-        ({"threads": 0}, "gate.threads must be at least 1, got 0"),
+        ({"threads": 0}, "gate.threads must be from 1 to 1024, got 0"),
     ],
 )
 def test_a_wrong_value_is_named(change: dict[str, object], says: str) -> None:

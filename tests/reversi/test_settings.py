@@ -76,6 +76,7 @@ def test_an_end_may_be_left_out_of_a_range() -> None:
         (Oven(watts=math.inf), "oven.watts must be finite, got inf"),
         (Oven(ajar=1), "oven.ajar must be from 0 to below 1, got 1"),
         (Oven(shelves=0), "oven.shelves must be at least 1, got 0"),
+        (Oven(shelves=2**63), f"oven.shelves must be at most {2**63 - 1}, got {2**63}"),
         (Oven(shelves=math.inf), "oven.shelves must be finite, got inf"),  # type: ignore[arg-type]
     ],
 )
