@@ -70,7 +70,7 @@ def digest_of(
     model = model_of_spec(player.name)
     if model is None:
         return None
-    from reversi.model.registry import load_model
+    from reversi.model.lookup import load_model
 
     settings = repr(player.config) if isinstance(player, SearchPlayer) else ""
     return _sha256(load_model(model, registry, game_named(game)).to_bytes() + settings.encode())

@@ -24,7 +24,7 @@ __all__ = ["Position", "Solver", "choose_move", "load_model", "make_player", "op
 if TYPE_CHECKING:
     from reversi.games.position import Position
     from reversi.model.evaluate import open_evaluator
-    from reversi.model.registry import load_model
+    from reversi.model.lookup import load_model
     from reversi.players import choose_move, make_player
     from reversi.solver.solver import Solver
 else:  # hidden from type checkers, which would take every name for defined
@@ -32,7 +32,7 @@ else:  # hidden from type checkers, which would take every name for defined
         "Position": "reversi.games.position",
         "Solver": "reversi.solver.solver",
         "choose_move": "reversi.players",
-        "load_model": "reversi.model.registry",
+        "load_model": "reversi.model.lookup",
         "make_player": "reversi.players",
         "open_evaluator": "reversi.model.evaluate",
     }

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from reversi.errors import ConfigError, CorruptFileError, ReversiError, RunError
-from reversi.model.registry import Registry, load_model
+from reversi.model.lookup import load_model
+from reversi.model.registry import Registry
 from reversi.model.weights import Weights
+from scripts import cli
 from tests.fuzz.archive_borders import tiny_weights
 
 ROOT = Path(__file__).parent.parent
@@ -157,6 +159,7 @@ def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_message
         *("https://hunter22@host/models", "https://hunter22:x-oauth-basic@host/", "s3://bucket/models?sig=hunter22"),
         *("https://host/m?pwd=hunter22&x=1", "http://host/?a=1&code=hunter22", "simplecache::https://hunter22@host/m"),
         *("abfs://box@account/m?sv=hunter22", "ftp://me:hunter22@host/m"),
+        *("https://host/m?hunter22", "https://host/m;sig=hunter22", "https://host/m?a=1;sig=hunter22&page=2"),
     ],
 )
 def test_whatever_may_be_a_secret_of_a_url_is_refused_and_masked(url: str) -> None:
@@ -167,6 +170,31 @@ def test_whatever_may_be_a_secret_of_a_url_is_refused_and_masked(url: str) -> No
     with pytest.raises(ConfigError, match=r"registry\.url must not hold a password") as refused:
         RegistryConfig(url=url, keep_rejected=None)
     assert "hunter22" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *("status night --address", "stop night --address", "watch night --address", "report", "replay", "review"),
+        *("solve", "analyze", "models --registry", "match --a greedy --b", "perft --no-such"),
+    ],
+)
+def test_a_secret_on_the_command_line_is_in_no_message(
+    arguments: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for rest in ("me:hunter22@127.0.0.1:9/m", "127.0.0.1:9/m?sig=hunter22", "127.0.0.1:9/m?hunter22"):
+        assert cli.main([*arguments.split(), f"http://{rest}"]) != 0
+        said = capsys.readouterr()
+        assert "hunter22" not in said.out + said.err
+
+
+def test_a_driver_that_repeats_a_key_and_a_port_of_a_host_are_told_apart() -> None:
+    from reversi.urls import masked
+
+    assert masked("no such bucket: 'AKIA:hunter22@bucket'") == "no such bucket: '***@bucket'"
+    for plain in ("connect to 127.0.0.1:9 failed", "at 12:30 someone@host", "http://host:80/a@b", "f5:d6"):
+        assert masked(plain) == plain
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,9 @@ from reversi.model.margin_errors import MarginErrors
 from reversi.model.weights import Weights
 from reversi.urls import masked
 
+MOST_DIGITS = 10
+"""Maximum digits of a model's version."""
+
 TEXT_BYTES = 1 << 20
 """Largest JSON file or card read from a registry, 1 MiB."""
 
@@ -129,3 +132,8 @@ def _expect_own_folder(folder: Path) -> None:
     for around in (real, *real.parents):
         if any(os.path.isfile(around / name) for name in ("registry.json", "gated.json")):
             raise UsageError(f"expected a folder outside of registries, got {str(folder)!r} in the registry {around}")
+
+
+def is_name(spec: str) -> bool:
+    """Return whether `spec` names a model, and is not the path of one."""
+    return spec in ("gated", "latest", "shipped") or (spec.isdecimal() and len(spec) <= MOST_DIGITS)

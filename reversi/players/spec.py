@@ -120,7 +120,7 @@ def make_player(
         raise UsageError(f"expected a model in {spec!r}, as in {kind}:gated")
     if not model:
         raise UnknownPlayerError(f"unknown player {spec!r}")
-    from reversi.model.registry import choose
+    from reversi.model.lookup import choose
 
     if search is None and simulations is None:
         patterns = choose(model, registry, game).weights.network.head == "margin"

@@ -39,7 +39,7 @@ def add_analysis(parser: argparse.ArgumentParser, simulations: int) -> None:
 def model_to_analyse(args: argparse.Namespace) -> tuple[Game, Choice]:
     """Return the model of --model and its game, which must be that of --size."""
     from reversi.games.rules import game_named
-    from reversi.model.registry import choose
+    from reversi.model.lookup import choose
 
     game = game_of_size(args)
     choice = choose(args.model or "gated", args.registry, game)

@@ -253,7 +253,7 @@ def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
 
 
 def _of_model(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
-    from reversi.model.registry import load_model
+    from reversi.model.lookup import load_model
 
     weights = load_model(args.model or "gated", args.registry, game_of_size(args))
 

@@ -64,7 +64,7 @@ def choose_openings(args: argparse.Namespace, game: Game, count: int) -> Opening
     if args.balanced is None:
         return random_openings(game, count, args.opening_plies, args.seed)
     from evaluator.balance import balanced_openings
-    from reversi.model.registry import load_model
+    from reversi.model.lookup import load_model
     from reversi.players import model_player, playing_config
 
     weights = load_model(args.balanced, args.registry, game)

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from reversi.files import write_output
     from reversi.games.rules import game_named
     from reversi.model.export import input_port, output_ports, to_onnx, weights_sha256
-    from reversi.model.registry import load_model
+    from reversi.model.lookup import load_model
 
     weights = load_model("gated" if args.model is None else args.model, args.registry, game_of_size(args))
     path = args.output or Path(f"{weights.game}-{weights.version}.onnx")

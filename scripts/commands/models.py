@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a table of the models; an empty registry is an empty list.  What cannot be read is named at the end."""
     from reversi.model.gated import withdrawal
-    from reversi.model.registry import open_registry
+    from reversi.model.lookup import open_registry
 
     if (args.rollback is None) != (args.reason is None):
         raise UsageError("expected --rollback N and --reason TEXT together")

@@ -59,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     """Pull and print the model's card; following, a line for each champion."""
     from reversi.errors import UsageError
     from reversi.model.card import card
-    from reversi.model.registry import choose, is_name
+    from reversi.model.choice import is_name
+    from reversi.model.lookup import choose
 
     if args.follow:
         return _follow(args)
@@ -75,7 +76,7 @@ def _follow(args: argparse.Namespace) -> int:
     """Pull every champion, until Ctrl-C."""
     from reversi.errors import NoGatedModelError
     from reversi.model.champion import CHECK_S, ChampionFollower
-    from reversi.model.registry import open_registry
+    from reversi.model.lookup import open_registry
 
     registry, game, waits = open_registry(registry_named(args), game_of_size(args)), game_of_size(args), False
 

@@ -117,7 +117,7 @@ def server_of(args: argparse.Namespace) -> WebServer:
 def _players(args: argparse.Namespace) -> tuple[Selection, Source | None, Registry | None]:
     """Return who plays, where newer models come from, and the registry whose champion it is, if it is one."""
     from reversi.model.champion import ChampionFollower
-    from reversi.model.registry import choose, promoted_registry
+    from reversi.model.lookup import choose, promoted_registry
 
     if args.player is not None:
         return _of_player(args), None, None
@@ -175,7 +175,7 @@ def _without_model(args: argparse.Namespace, game: Game, labels: Mapping[str, st
     model, or of the solver alone where that reaches every position."""
     from reversi.errors import NoGatedModelError
     from reversi.frontends.web.selection import Selection
-    from reversi.model.registry import choose
+    from reversi.model.lookup import choose
 
     opponents = _opponents(args, labels, game)
     default, name = opponents[-1].name, opponents[-1].analyzer.name
@@ -204,7 +204,7 @@ def _other_boards(args: argparse.Namespace, game: Game) -> dict[int, Callable[[]
 
 def _of_board(args: argparse.Namespace, game: Game) -> Selection:
     from reversi.errors import NoGatedModelError
-    from reversi.model.registry import choose
+    from reversi.model.lookup import choose
 
     try:
         return _of_model(args, choose("shipped", None, game), game)

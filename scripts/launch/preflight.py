@@ -20,8 +20,9 @@ from reversi.capacity import cores
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.rules import TICTACTOE, game_named
 from reversi.model.choice import Choice
+from reversi.model.lookup import choose
 from reversi.model.machine import has_nvidia_gpu
-from reversi.model.registry import Registry, choose
+from reversi.model.registry import Registry
 from scripts.config.cluster import LocalClusterConfig, RayClusterConfig
 from scripts.config.job import JobConfig, check_threads
 

@@ -18,7 +18,7 @@ from reversi.games.position import Position
 from reversi.games.rules import NO_ACTION, Game, game_named
 from reversi.model.card import margin_section
 from reversi.model.info import ModelInfo
-from reversi.model.registry import SHIPPED, load_model
+from reversi.model.lookup import SHIPPED, load_model
 from reversi.players import AlphaBetaModelPlayer, alphabeta_of
 
 GAMES, NODES = 100, 400_000

@@ -154,7 +154,7 @@ def test_time_ends_a_search_before_it_is_up() -> None:
     start_s = time.monotonic()
     analysis = analyzer.analyse(START, Limit(seconds=2.0), never)
     assert time.monotonic() - start_s < 60
-    assert analysis.nodes > 1
+    assert analysis.nodes > 5
     assert 0.1 < analysis.seconds < 60
 
 

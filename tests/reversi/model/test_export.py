@@ -16,8 +16,9 @@ from reversi.games.rules import GAMES, game_named
 from reversi.model import export, machine
 from reversi.model.config import ResNetConfig, TableConfig, network_from_json
 from reversi.model.export import input_port, output_ports, to_onnx
+from reversi.model.lookup import load_model
 from reversi.model.network import fold
-from reversi.model.registry import Registry, load_model
+from reversi.model.registry import Registry
 from reversi.model.table import table_index
 from tests.configs import resnet
 from tests.reversi.model.samples import LINES, SMALL, STACKS, network, positions, stack, weights

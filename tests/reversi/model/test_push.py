@@ -14,8 +14,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 from reversi.errors import RunError, UnreachableError, UnwritableError, UsageError
 from reversi.model.folder import Folder
 from reversi.model.info import Owner
+from reversi.model.lookup import load_model
 from reversi.model.push import push
-from reversi.model.registry import Registry, load_model
+from reversi.model.registry import Registry
 from tests.reversi.model.samples import MATCH, weights
 
 

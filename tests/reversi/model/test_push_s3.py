@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from reversi.model.champion import ChampionFollower
+from reversi.model.lookup import load_model
 from reversi.model.push import push
-from reversi.model.registry import Registry, load_model
+from reversi.model.registry import Registry
 from tests.reversi.model.samples import MATCH, weights
 
 boto3 = pytest.importorskip("boto3")

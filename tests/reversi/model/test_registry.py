@@ -21,7 +21,8 @@ from reversi.model.card import card
 from reversi.model.config import TableConfig
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo
-from reversi.model.registry import Registry, load_model
+from reversi.model.lookup import load_model
+from reversi.model.registry import Registry
 from tests.reversi.model.samples import MATCH, STACKS, weights
 
 

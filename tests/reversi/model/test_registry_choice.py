@@ -10,8 +10,9 @@ import pytest
 
 from reversi.errors import CorruptFileError, NoGatedModelError, UsageError
 from reversi.games.rules import game_named
-from reversi.model import registry as module
-from reversi.model.registry import Registry, choose, load_model, open_registry
+from reversi.model import lookup as module
+from reversi.model.lookup import choose, load_model, open_registry
+from reversi.model.registry import Registry
 from tests.reversi.model.samples import MATCH, weights
 
 FOUR, SIX = game_named("reversi4"), game_named("reversi6")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parents[3]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -77,3 +77,18 @@ def discs(page: Page) -> str:
 def review(page: Page) -> None:
     page.click("#review")
     page.locator("#review", has_text="Reviewing").wait_for(state="detached")
+
+
+def moves_of(page: Page) -> list[str]:
+    return [each.inner_text().strip() for each in page.locator("#moves li").all()]
+
+
+def phone(browser: Browser | None, address: str, width: int, height: int, game: str = "#c2b2b3") -> Page:
+    assert browser is not None
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, has_touch=True, is_mobile=True, reduced_motion="reduce"
+    )
+    tab = context.new_page()
+    tab.goto(f"{address}{game}")
+    tab.locator("#moves li").nth(2).wait_for()
+    return tab

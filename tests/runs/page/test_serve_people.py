@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reversi.formats.ggf import parse_ggf
-from tests.runs.page.page import discs, load, play_on, review, status
+from tests.runs.page.page import discs, load, moves_of, phone, play_on, review, status
 from tests.scripts.commands.reviewed_game import ending
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 NEXT_TO_LAST = "XXXX-OXXXX-OXXXOOOOOOOOO--OOOO--OOOO X"
 """a5 ends the game and loses it, b5 would hold the draw."""
-
-
-def moves_of(page: Page) -> list[str]:
-    return [each.inner_text().strip() for each in page.locator("#moves li").all()]
 
 
 def play(page: Page, count: int) -> list[str]:
@@ -211,17 +207,6 @@ def test_axe_finds_nothing(page: Page, address: str, look: dict[str, Any]) -> No
     tab.context.close()
 
 
-def phone(browser: Browser | None, address: str, width: int, height: int, game: str = "#c2b2b3") -> Page:
-    assert browser is not None
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, has_touch=True, is_mobile=True, reduced_motion="reduce"
-    )
-    tab = context.new_page()
-    tab.goto(f"{address}{game}")
-    tab.locator("#moves li").nth(2).wait_for()
-    return tab
-
-
 SMALL = """[...document.querySelectorAll("button, select, summary, .switch")]
   .filter((each) => each.offsetParent && !each.closest("#board"))
   .map((each) => [each.id || each.textContent, each.getBoundingClientRect()])
@@ -357,60 +342,3 @@ def test_the_first_load_is_small(page: Page, address: str) -> None:
     tab.goto(address)
     status(tab, "Your move")
     assert 50_000 < sum(sizes) < 100_000
-
-
-END = re.compile("You win|You lose|A draw")
-
-
-def focused(page: Page, attribute: str) -> str:
-    return str(page.evaluate(f"document.activeElement.getAttribute({attribute!r}) ?? ''"))
-
-
-def tab_to(page: Page, attribute: str, wanted: str) -> None:
-    for _ in range(100):
-        if re.fullmatch(wanted, focused(page, attribute)):
-            return
-        page.keyboard.press("Tab")
-    pytest.fail(f"Tab does not reach {wanted}")
-
-
-def next_move(page: Page) -> str | None:
-    """Wait for one's turn and return a square to play on, or None at the end of the game."""
-    page.locator("#status", has_text=re.compile(f"Your move|{END.pattern}")).wait_for()
-    if END.match(page.inner_text("#status")):
-        return None
-    return page.locator(".square.legal.mine").first.get_attribute("data-square")
-
-
-def test_a_whole_game_is_played_by_keys_alone(page: Page) -> None:
-    tab_to(page, "data-square", "[a-f][1-6]")
-    while (square := next_move(page)) is not None:
-        at = focused(page, "data-square")
-        across, down = (ord(to) - ord(now) for to, now in zip(square, at, strict=True))
-        for key in ["ArrowRight" if across > 0 else "ArrowLeft"] * abs(across):
-            page.keyboard.press(key)
-        for key in ["ArrowDown" if down > 0 else "ArrowUp"] * abs(down):
-            page.keyboard.press(key)
-        assert focused(page, "data-square") == square
-        played = len(moves_of(page))
-        page.keyboard.press("Enter")
-        page.locator("#moves li").nth(played).wait_for()
-    tab_to(page, "id", "rematch")
-    page.keyboard.press("Enter")
-    status(page, "Your move")
-    assert moves_of(page) == []
-
-
-def test_a_whole_game_is_played_by_touch_alone(page: Page, address: str) -> None:
-    tab = phone(page.context.browser, address, 375, 700)  # with a game of three moves, of which one plays both sides
-    tab.select_option("#color", "X")
-    tab.locator("#new .primary").tap()
-    tab.locator("#moves li").first.wait_for(state="detached")
-    while (square := next_move(tab)) is not None:
-        played = len(moves_of(tab))
-        tab.locator(f"[data-square={square}]").tap()
-        tab.locator("#moves li").nth(played).wait_for()
-    tab.locator("#rematch").tap()
-    status(tab, "Your move")
-    assert moves_of(tab) == []
-    tab.context.close()

@@ -13,7 +13,8 @@ import pytest
 from reversi.games.position import Position
 from reversi.games.symmetry import SYMMETRIES, transform_masks
 from reversi.model.evaluate import open_evaluator
-from reversi.model.registry import Registry, load_model
+from reversi.model.lookup import load_model
+from reversi.model.registry import Registry
 from tests.reversi.model.samples import weights
 from tests.scripts.conftest import Reversi
 

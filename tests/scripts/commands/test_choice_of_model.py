@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reversi.model import registry as choice
+from reversi.model import lookup as choice
 from reversi.model.registry import Registry
 from scripts.bench.setup import Settings, random_weights
 from tests.scripts.conftest import Reversi

@@ -16,7 +16,7 @@ from reversi.games.rules import game_named
 from reversi.model.config import TableConfig
 from reversi.model.evaluate import open_evaluator
 from reversi.model.export import to_onnx
-from reversi.model.registry import load_model
+from reversi.model.lookup import load_model
 from tests.documents import blocks
 from tests.reversi.model.samples import LINES, STACKS, positions, weights
 from tests.scripts.conftest import Reversi

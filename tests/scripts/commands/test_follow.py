@@ -13,7 +13,8 @@ import pytest
 
 from reversi.model import choice
 from reversi.model.champion import CHECK_S
-from reversi.model.registry import Registry, load_model
+from reversi.model.lookup import load_model
+from reversi.model.registry import Registry
 from scripts.bench.setup import random_weights
 from tests.scripts.conftest import TINY, Reversi
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reversi.model.registry import Registry, load_model
+from reversi.model.lookup import load_model
+from reversi.model.registry import Registry
 from reversi.model.training import Spent
 from scripts.bench.setup import random_weights
 from tests.scripts.conftest import TINY, Reversi

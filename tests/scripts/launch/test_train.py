@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from reversi.errors import ConfigError, RunError
-from reversi.model.registry import Registry, choose, load_model
+from reversi.model.lookup import choose, load_model
+from reversi.model.registry import Registry
 from reversi.model.weights import Weights
 from scripts.commands import train as train_command
 from scripts.config.compose import saved_values

@@ -21,7 +21,10 @@ def test_every_experiment_can_be_prepared(name: str, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("name", ["reversi6_laptop", "reversi8_patterns", "dqn6"])
-def test_what_is_prepared_does_not_depend_on_the_replay_of_the_job(name: str) -> None:
+def test_what_is_prepared_does_not_depend_on_the_replay_of_the_job(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Its own gives no sample of a few games where each position is seldom used, or draws are large."""
     job = job_of(compose([f"experiment={name}"]))
     warm(dataclasses.replace(job, replay=dataclasses.replace(job.replay, reuse=1e-9, bucket_capacity=10**12)))
+    assert capsys.readouterr().err.startswith("preparing")
