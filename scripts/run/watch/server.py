@@ -109,8 +109,8 @@ class WatchServer:
     async def _config(self, request: web.Request) -> web.Response:
         try:
             return web.Response(text=self._asked(request).config_text())
-        except OSError as error:
-            raise web.HTTPNotFound(text=f"the configuration cannot be read: {error.strerror}\n") from None
+        except ReversiError as error:
+            raise web.HTTPNotFound(text=f"the configuration cannot be read: {error}\n") from None
 
     async def _games(self, request: web.Request) -> web.Response:
         run, name = self._asked(request).folder, request.query.get("file")

@@ -83,8 +83,8 @@ class RunView:
         return registry_url(self.config, self.folder)
 
     def config_text(self) -> str:
-        """Return the run's configuration, without its webhook."""
-        return yaml.safe_dump(self.config, sort_keys=False)
+        """Return the run's configuration as it is now, without its webhook; RunError if it cannot be read."""
+        return yaml.safe_dump(without_webhook(config_of(self.folder)), sort_keys=False)
 
     def _config_ns(self) -> int:
         """Return when the configuration was written, 0 if it is not there."""
