@@ -58,7 +58,7 @@ class TrainingBatch(Batch):
 
 
 def masked(logits: Tensor, legal: Tensor) -> Tensor:
-    """Return `logits` [B, A] as float32, with `ILLEGAL` where `legal` u8[B, A] is 0."""
+    """Return `logits` [..., A] as float32, with `ILLEGAL` where `legal` u8, of a shape that fits, is 0."""
     return logits.float().masked_fill(legal == 0, ILLEGAL)
 
 

@@ -155,10 +155,12 @@ class Learner:
         For many games and a large network the validation takes minutes.  A call does about `round_s` seconds of it;
         until it is done nothing is offered, and this is to be called again.
         """
-        best = FullValidation() if self._validation is None else self._validation.validate_best(self.config.round_s)
-        if best.done:
+        full = (
+            FullValidation() if self._validation is None else self._validation.validate_candidate(self.config.round_s)
+        )
+        if full.done:
             self._publish(candidate=True)
-        return best
+        return full
 
     def begin_from(self, data: bytes) -> None:
         """Begin with the weights in the archive `data`, which are version 0, instead of untrained ones."""
@@ -252,13 +254,13 @@ class Learner:
     def _publish_if_due(self, seconds: float, by_time: bool) -> None:
         published, offered = self._publications.due(self.trainer.step_count, seconds, by_time)
         if published:
-            has_new = self._validation is None or self._validation.has_new_best
+            has_new = self._validation is None or self._validation.has_new_candidate
             self._publish(has_new and offered)
 
     def _publish(self, candidate: bool) -> None:
         """Publish the averaged weights; a candidate is the best validated network, if there is one."""
         self._version += 1
-        best = self._validation.best(self._version) if candidate and self._validation is not None else None
+        best = self._validation.candidate(self._version) if candidate and self._validation is not None else None
         self._published = (best or self.trainer.averaged(self._version)).to_bytes()
         self._sink.publish(self._published, candidate)
 

@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
+from actors.config import EpsilonActorConfig, GamesActorConfig
+from learner.algorithms.config import DqnConfig, SupervisedConfig
+from learner.config import NetworkLearnerConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.redis.config import RedisReplayConfig
 from reversi.errors import ConfigError, UsageError
-from reversi.model.config import ResNetConfig
+from reversi.model.config import ResNetConfig, StackConfig
+from reversi.model.weights import array_shapes
 from reversi.search.config import SearchConfig
 from reversi.settings import is_later
 from scripts.config.compose import compose, each_job, recompose, to_yaml
@@ -198,16 +202,73 @@ def test_the_original_of_heta_has_none_of_what_came_later(name: str) -> None:
 
 
 def test_the_values_of_the_dqn_article_are_those_of_the_job() -> None:
-    values = compose(["experiment=dqn6"])
-    assert values["algorithm"] == {
-        "name": "dqn",
-        "discount": 0.99,
-        "n_step": 16,
-        "target_every_steps": 1000,
-        "reward": "result",
-        "every_move": False,
-        "loss": "squared",
+    job = job_of(compose(["experiment=dqn6_original"]))
+    network, replay, learner, actors = job.network, job.replay, job.learner, job.actors
+    assert isinstance(network, StackConfig)
+    assert isinstance(learner, NetworkLearnerConfig)
+    assert isinstance(actors, EpsilonActorConfig)
+    assert array_shapes(network, 6) == {
+        f"agents.0.{layer}.{part}": shape if part == "weight" else shape[:1]
+        for layer, shape in {
+            "convolutions.0": (4, 1, 2, 2),
+            "convolutions.1": (8, 4, 2, 2),
+            "convolutions.2": (16, 8, 2, 2),
+            "convolutions.3": (32, 16, 2, 2),
+            "pointwise.0": (256, 32),
+            "pointwise.1": (256, 256),
+            "output": (36, 256 * 2 * 2),
+        }.items()
+        for part in ("weight", "bias")
     }
+    assert job.algorithm == DqnConfig(
+        name="dqn",
+        discount=0.99,
+        n_step=16,
+        target_every_steps=1000,
+        reward="result",
+        every_move=False,
+        loss="huber",
+        symmetric=False,
+        opponent_turns="skip",
+    )
+    assert (learner.optimiser, learner.learning_rate, learner.final_learning_rate) == ("adam", 0.0005, 1.0)
+    assert replay.reuse == learner.batch == 256, "a step for every move"
+    assert (replay.min_positions, replay.window_start, replay.capacity_positions) == (200, 2_000_000, 2_000_000)
+    assert (job.run.games, actors.epsilon, actors.final_epsilon, actors.epsilon_share) == (40_000, 1.0, 0.1, 0.125)
+
+
+def test_the_agents_of_the_dqn8_article_store_every_move_of_every_turn() -> None:
+    job = job_of(compose(["experiment=dqn8_original"]))
+    network, algorithm, actors = job.network, job.algorithm, job.actors
+    assert isinstance(network, StackConfig)
+    assert isinstance(algorithm, DqnConfig)
+    assert isinstance(actors, EpsilonActorConfig)
+    assert (network.planes, network.discs, network.hidden, network.agents) == (1, (1, -1), (64,), 2)
+    weights = {name: shape for name, shape in array_shapes(network, 8).items() if name.endswith("weight")}
+    assert set(weights.values()) == {(64, 64)}, "64 - 64 - 64"
+    assert (algorithm.every_move, algorithm.opponent_turns, algorithm.reward) == (True, "share", "win")
+    assert (algorithm.n_step, algorithm.target_every_steps) == (1, 1)
+    assert actors.epsilon == actors.final_epsilon
+    assert job.replay.reuse == job.learner.batch == 32, "a step for every legal move"
+    assert job.run.games == 1000
+
+
+def test_the_network_of_the_wthor_article_learns_few_games_by_heart() -> None:
+    job = job_of(compose(["experiment=wthor_original"]))
+    network, algorithm, learner, actors = job.network, job.algorithm, job.learner, job.actors
+    assert isinstance(network, StackConfig)
+    assert isinstance(algorithm, SupervisedConfig)
+    assert isinstance(learner, NetworkLearnerConfig)
+    assert isinstance(actors, GamesActorConfig)
+    assert (network.filters, network.width, network.square_bias, network.dropout) == ((128,) * 12, 3, True, 0.0)
+    assert (algorithm.symmetric, algorithm.masked, algorithm.patience, algorithm.value_weight) == (
+        False,
+        False,
+        None,
+        0,
+    )
+    assert (learner.optimiser, learner.momentum, learner.learning_rate, learner.batch) == ("sgd", 0.0, 0.01, 32)
+    assert (actors.max_games, actors.validation_share, job.replay.reuse) == (1_651, 0.2, 1_000.0)
 
 
 def test_the_gpu_actors_of_a_cluster_are_those_of_a_gpu() -> None:

@@ -60,6 +60,10 @@ class Objective(Protocol):
     def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> Any:
         """Return samples as a `Batch` in new memory, pinned for a copy to a GPU if `pinned`."""
 
+    def outputs(self, network: nn.Module, planes: Tensor) -> Any:
+        """Return what `losses` needs of `network` for `planes` f32[B, C, N, N]."""
+        return network(planes)
+
     def losses(self, outputs: Any, batch: Any) -> Tensor:
         """Return f32[K], the losses in the field order of the algorithm's report; the first is minimised."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from learner.algorithms.config import AlgorithmConfig
+from learner.algorithms.config import AlgorithmConfig, DqnConfig
 from learner.config import LearnerConfig
 from reversi.errors import ConfigError
 from reversi.games.rules import Game
@@ -56,6 +56,9 @@ def check_network(algorithm: AlgorithmConfig, network: NetworkConfig, game: Game
             f"network must be {expected} for algorithm={algorithm.name}, got {network.kind} ({network}) with the head "
             f"{network.head}"
         )
+    if isinstance(algorithm, DqnConfig) and isinstance(network, StackConfig):
+        fits = algorithm.opponent_turns != "share" or network.agents == 2
+        require(fits, "network.agents", "2 for algorithm.opponent_turns=share", network.agents)
     if isinstance(network, TableConfig) and game.squares > TABLE_SQUARES:
         raise ConfigError(
             f"game must have at most {TABLE_SQUARES} squares for a table, got {game.name} with {game.squares}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from reversi.settings import FROM_0_TO_BELOW_1, above, at_least, between, require_ranges
+from reversi.settings import FROM_0_TO_BELOW_1, LATER, above, at_least, between, require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +57,16 @@ class SupervisedConfig:
     """Steps between two validations."""
 
     patience: Annotated[int | None, at_least(1)]
-    """Validations without a lower loss after which training ends; null trains to the end of the run.  Candidates are
-    always the best network so far."""
+    """Validations without a lower loss after which training ends; candidates are the best networks so far.  null: no
+    early stopping; the run trains to its end, and candidates are the newest networks."""
+
+    symmetric: bool = field(default=True, metadata=LATER)
+    """Whether each sample is trained on under a random one of the board's symmetries, eight times as many positions as
+    the games have; false: as it was played."""
+
+    masked: bool = field(default=True, metadata=LATER)
+    """Whether the loss is over the legal moves; false: over all actions, so that the network learns the rules too.  In
+    validation and play the move is a legal one in either case."""
 
     def __post_init__(self) -> None:
         require_ranges(self, "algorithm")
@@ -91,8 +99,20 @@ class DqnConfig:
     loss: Literal["squared", "huber"]
     """Loss of the difference to the target; `huber` is linear above 1."""
 
+    symmetric: bool = field(default=True, metadata=LATER)
+    """Whether a network with convolutions is trained on each transition under a random symmetry of the board."""
+
+    opponent_turns: Literal["negate", "skip", "share"] = field(default="negate", metadata=LATER)
+    """What the other side's turns are to a side's values.  `negate`: decisions like its own, whose value counts against
+    it.  `skip`: a part of its own step, which leads to its own next decision.  `share`: for a network of two agents,
+    decisions that both learn from; each has its own reward and takes the largest of its own values, whoever moves."""
+
     def __post_init__(self) -> None:
         require_ranges(self, "algorithm")
+        fits = not (self.every_move and self.opponent_turns == "skip")
+        require(
+            fits, "algorithm.every_move", "false with opponent_turns=skip: a reply is known to one move alone", True
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

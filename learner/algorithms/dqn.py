@@ -3,7 +3,8 @@
     target = reward + factor * max over the legal actions of Q'(next position)
 
 Q' is the target network, a copy of the network made every `target_every_steps`.  Rewards, factors and next positions
-are those of `learner/replay/transitions.py`: n steps ahead, the other side's value v counted as -v or 1 - v.  Source:
+are those of `learner/replay/transitions.py`: n steps ahead, the other side's value v counted as -v or 1 - v, unless
+`opponent_turns` says otherwise; with `share` two agents learn from every transition, each with its reward.  Source:
 Mnih et al. 2015, "Human-level control through deep reinforcement learning", Nature 518, algorithm 1.
 """
 
@@ -30,6 +31,7 @@ from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
 from reversi.kernels.kernel import kernel
 from reversi.model.config import StackConfig
 from reversi.model.network import build_network
+from reversi.model.stack_network import StackNetwork, has_even_discs
 from reversi.model.weights import Weights
 
 
@@ -49,25 +51,52 @@ class Dqn(Objective):
 
     def __init__(self, game: Game, config: DqnConfig, network: StackConfig, device: torch.device) -> None:
         self._game, self._config = game, config
+        self._shares = config.opponent_turns == "share"
         self._target = build_network(network, game.size).to(device).requires_grad_(False).eval()
-        # only for convolutions: a dense network would have to learn each symmetry separately, and the published one
-        # that this reproduces was trained without
-        self._symmetries = SYMMETRIES if network.filters else 1
+        # only for convolutions: a dense network would have to learn each symmetry separately
+        self._symmetries = SYMMETRIES if network.filters and config.symmetric else 1
 
     def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> TransitionBatch:
-        """Return the batch, under random symmetries if the network has convolutions; see `Objective`."""
+        """Return the batch, under random symmetries if it is to be; see `Objective`."""
         assert isinstance(samples, Transitions)
         return transition_batch(self._game, samples, rng.integers(0, self._symmetries, len(samples)), pinned=pinned)
 
+    def outputs(self, network: nn.Module, planes: Tensor) -> Tensor:
+        """Return f32[B, A], the values of the side to move, or f32[B, 2, A], those of both agents if both learn."""
+        assert isinstance(network, StackNetwork)
+        values: Tensor = network.of_agents(planes) if self._shares else network(planes)
+        return values
+
     def losses(self, outputs: Tensor, batch: TransitionBatch) -> Tensor:
         """Return f32[4] in the order of `DqnLosses`."""
-        values = outputs.float().gather(1, batch.action[:, None]).squeeze(1)
+        shape = (len(batch), *[1] * (outputs.ndim - 1))  # one agent's values or two's
+        action = batch.action.view(shape).expand(*outputs.shape[:-1], 1)
+        values = outputs.float().gather(-1, action).squeeze(-1)
         with torch.no_grad():
-            best = masked(self._target(batch.next_planes), batch.next_legal).amax(1)
-            targets = batch.reward + batch.factor * best  # without a next position: 0 times a finite value
+            targets = self._rewards(batch) + batch.factor.view(shape[:-1]) * self._best(batch, shape)
         loss = functional.mse_loss if self._config.loss == "squared" else functional.smooth_l1_loss
         error = (values.detach() - targets).abs().mean()
         return torch.stack((loss(values, targets), values.mean(), targets.mean(), error))
+
+    def _best(self, batch: TransitionBatch, shape: tuple[int, ...]) -> Tensor:
+        """Return f32[B] or f32[B, 2], the largest target value of a legal action; any number without a next position.
+
+        shape  (B, 1) or (B, 1, 1), as many dimensions as the values have
+        """
+        legal = batch.next_legal.view(*shape[:-1], -1)
+        if batch.factor.device.type != "cpu":
+            return masked(self.outputs(self._target, batch.next_planes), legal).amax(-1)
+        rows = batch.factor.nonzero().squeeze(1)  # a count that a GPU would have to be waited for
+        best = masked(self.outputs(self._target, batch.next_planes[rows]), legal[rows]).amax(-1)
+        return best.new_zeros(shape[0], *best.shape[1:]).index_copy_(0, rows, best)
+
+    def _rewards(self, batch: TransitionBatch) -> Tensor:
+        """Return f32[B], or f32[B, 2] of both agents."""
+        if not self._shares:
+            return batch.reward
+        first = torch.where(has_even_discs(batch.planes), batch.reward, -batch.reward)
+        both = torch.stack((first, -first), 1)
+        return both.clamp(min=0) if self._config.reward == "win" else both
 
     def before_step(self, step: int, network: nn.Module) -> None:
         """Copy the network to the target network every `target_every_steps`, beginning before the first step."""

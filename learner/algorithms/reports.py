@@ -135,7 +135,7 @@ class ValidationReport:
     top5: float
     """Share of the positions whose move is among the five legal ones with the largest logits."""
     best_loss: float
-    """Lowest loss of a validation during training so far; the network that had it is the candidate."""
+    """Lowest loss of a validation during training so far; with early stopping its network is the candidate."""
     looks_since_best: int
     """Validations since then; at `algorithm.patience` training ends."""
 

@@ -19,8 +19,10 @@ def sample_kind(algorithm: AlgorithmConfig) -> SampleKind:
         config = TargetConfig(
             n_step=algorithm.n_step,
             discount=algorithm.discount,
-            win=algorithm.reward == "win",
+            win=algorithm.reward == "win" and algorithm.opponent_turns != "share",
             every_move=algorithm.every_move,
+            skip=algorithm.opponent_turns == "skip",
+            share=algorithm.opponent_turns == "share",
         )
     elif isinstance(algorithm, QTableConfig):
         config = TargetConfig(n_step=1, discount=algorithm.discount, win=False, every_move=False)

@@ -2,7 +2,7 @@
 
     loss = policy + value_weight * value, both cross-entropies in nats
 
-Illegal moves are masked, as in play, so the network learns which legal move is played.  Source:
+Illegal moves are masked, as in play, so the network learns which legal move is played, unless `masked` is off.  Source:
 Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search", Methods (policy network).
 """
 
@@ -24,22 +24,23 @@ from reversi.model.network import Outputs
 
 
 class Supervised(Objective):
-    """The objective: the move played, each sample under a random one of the 8 symmetries."""
+    """The objective: the move played, each sample under a random one of the 8 symmetries unless `symmetric` is off."""
 
     def __init__(self, game: Game, config: SupervisedConfig) -> None:
         self._game, self._config = game, config
 
     def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
-        """Return the batch, each sample under a random symmetry; see `Objective`."""
+        """Return the batch, each sample under a random symmetry or as it was played; see `Objective`."""
         assert isinstance(samples, Samples)
-        symmetry = rng.integers(0, SYMMETRIES, len(samples))
+        symmetry = rng.integers(0, SYMMETRIES if self._config.symmetric else 1, len(samples))
         return training_batch(self._game, samples, symmetry, pinned=pinned)
 
     def losses(self, outputs: Outputs | Tensor, batch: TrainingBatch) -> Tensor:
         """Return f32[4] in the order of `SupervisedLosses`; positions without a policy target train the value only."""
         logits = move_logits(outputs, batch)
+        learned = logits if self._config.masked else policy_of(outputs).float()
         weight = batch.policy_weight / batch.policy_weight.sum().clamp(min=1)
-        policy = -((batch.policy * functional.log_softmax(logits, 1)).sum(1) * weight).sum()
+        policy = -((batch.policy * functional.log_softmax(learned, 1)).sum(1) * weight).sum()
         value = torch.zeros_like(policy)
         if isinstance(outputs, Outputs):
             value = -(batch.wdl * functional.log_softmax(outputs.wdl.float(), 1)).sum(1).mean()
@@ -49,7 +50,12 @@ class Supervised(Objective):
 
 def move_logits(outputs: Outputs | Tensor, batch: TrainingBatch) -> Tensor:
     """Return the policy logits f32[B, A] of a dual or a policy network, those of illegal actions at `ILLEGAL`."""
-    return masked(outputs.policy if isinstance(outputs, Outputs) else outputs, batch.legal)
+    return masked(policy_of(outputs), batch.legal)
+
+
+def policy_of(outputs: Outputs | Tensor) -> Tensor:
+    """Return the policy logits [B, A] of a dual or a policy network, in its precision."""
+    return outputs.policy if isinstance(outputs, Outputs) else outputs
 
 
 def ranks(logits: Tensor, batch: TrainingBatch) -> Tensor:

@@ -6,8 +6,9 @@ A decision is a ply that the network's side chose: UNSEARCHED in the record, and
 
 with factor 0 where the game ended first.  Values are from the view of the side to move in each position, so the sign of
 `factor` says whether the same side moves in both: -1 in self-play (+1 if there is a pass between them), and always +1
-against an opponent whose plies are not decisions.  Source: Mnih et al. 2015, "Human-level control through deep
-reinforcement learning"; n steps as in Sutton and Barto, "Reinforcement Learning" (2018), section 7.1.
+against an opponent whose plies are not decisions, and with `skip` and `share`.  Source: Mnih et al. 2015, "Human-level
+control through deep reinforcement learning"; n steps as in Sutton and Barto, "Reinforcement Learning" (2018), section
+7.1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from learner.replay.columns import PerSample, SampleColumns
 from reversi.games.bitboard import ONE, ZERO
@@ -50,6 +52,12 @@ class TargetConfig(NamedTuple):
 
     every_move: bool
     """Whether every other legal move of a decision also gives a one-step transition."""
+
+    skip: bool = False
+    """Whether the other side's decisions do not count: a decision leads to the same side's next one."""
+
+    share: bool = False
+    """Whether the next position's value is of the side that decides, whoever is to move in it."""
 
 
 def transitions_of(records: Records, config: TargetConfig) -> Transitions:
@@ -92,17 +100,18 @@ def unroll_transitions(game_id: int, pass_action: int, config: TargetConfig, rec
                 decisions += 1
             own, opp = play(game_id, own, opp, action)
         for i in range(decisions):
-            ply, later = at[i], i + n_step
+            ply = at[i]
+            later, after = n_steps_on(at[:decisions], i, n_step, config.skip)
             action = actions[first + ply]
             out.own[row], out.opp[row], out.action[row] = seen_own[i], seen_opp[i], action
             if later < decisions:
-                same = (at[later] - ply) % 2 == 0
+                same = config.share or (at[later] - ply) % 2 == 0
                 out.next_own[row], out.next_opp[row] = seen_own[later], seen_opp[later]
                 out.reward[row], out.factor[row] = judged_by_next(discount**n_step, same, win)
             else:
                 own_margin = records.margin[g] if ply % 2 == 0 else -records.margin[g]
                 out.next_own[row], out.next_opp[row], out.factor[row] = ZERO, ZERO, 0
-                out.reward[row] = discount ** (decisions - i - 1) * worth(own_margin, win)
+                out.reward[row] = discount**after * worth(own_margin, win)
             row += 1
             if not config.every_move:
                 continue
@@ -119,10 +128,28 @@ def unroll_transitions(game_id: int, pass_action: int, config: TargetConfig, rec
                 else:
                     passes = legal_moves(game_id, own, opp) == ZERO
                     out.next_own[row], out.next_opp[row] = (opp, own) if passes else (own, opp)
-                    out.reward[row], out.factor[row] = judged_by_next(discount, passes, win)
+                    out.reward[row], out.factor[row] = judged_by_next(discount, config.share or passes, win)
                 row += 1
         first += plies[g]
     return row
+
+
+@kernel
+def n_steps_on(at: NDArray[np.int64], i: int, n_step: int, skip: bool) -> tuple[int, int]:
+    """Return the decision `n_step` after the `i`th, or how many there are if the game ends first, and how many lie
+    after the `i`th until then.
+
+    at    int64[D]  the plies of a game's decisions
+    skip  whether only those of the same side count, which are an even number of plies away
+    """
+    after = 0
+    for later in range(i + 1, at.shape[0]):
+        if skip and (at[later] - at[i]) % 2:
+            continue
+        after += 1
+        if after == n_step:
+            return later, after
+    return at.shape[0], after
 
 
 @kernel

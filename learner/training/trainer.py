@@ -255,7 +255,8 @@ class Trainer:
     def _forward(self, network: Network, planes: Tensor) -> Outputs | Tensor:
         """Return the network's own forward pass, in channels-last memory and the configured precision."""
         with torch.autocast(self.device.type, self._dtype, enabled=self._dtype != torch.float32):
-            outputs: Outputs | Tensor = network(planes.contiguous(memory_format=torch.channels_last))
+            planes = planes.contiguous(memory_format=torch.channels_last)
+            outputs: Outputs | Tensor = self.objective.outputs(network, planes)
         return outputs
 
     def _cpu_losses(self, batch: Batch) -> Tensor:

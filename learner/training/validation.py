@@ -2,8 +2,9 @@
 
 Every `validation_every_steps` the averaged network is evaluated on some thousands of their positions, always the same
 ones.  The network with the lowest loss so far is kept: it is the candidate.  After `patience` validations without a
-better one training ends.  The run's last candidate is evaluated on all positions, which can take many minutes and is
-therefore divided into calls of about a second or two, with the same result.
+better one training ends.  Without early stopping the newest network is the candidate.  The run's last candidate is
+evaluated on all positions, which can take many minutes and is therefore divided into calls of about a second or two,
+with the same result.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ BATCH = 512
 
 
 class Validation:
-    """The validation games, the best network so far, and the newest report."""
+    """The validation games, the candidate, and the newest report."""
 
     def __init__(self, records: Records, config: SupervisedConfig, trainer: Trainer) -> None:
         self._config, self._trainer = config, trainer
@@ -44,9 +45,9 @@ class Validation:
         self._all = samples.take(np.flatnonzero(samples.policy_weight))
         rows = np.random.default_rng(0).permutation(len(self._all))[:SUBSET_POSITIONS]
         self._some = self._all.take(np.sort(rows))
-        self._best: Network | None = None
+        self._candidate: Network | None = None
         self._offered = False
-        self._sums, self._summed = np.zeros(3), 0  # of the best network, over the first positions of `_all`
+        self._sums, self._summed = np.zeros(3), 0  # of the candidate, over the first positions of `_all`
         self.newest: ValidationReport | None = None
         """The newest validation; None before the first."""
 
@@ -57,34 +58,34 @@ class Validation:
         return patience is not None and self.newest is not None and self.newest.looks_since_best >= patience
 
     @property
-    def has_new_best(self) -> bool:
-        """Whether there is a best network that `best` has not returned yet."""
-        return self._best is not None and not self._offered
+    def has_new_candidate(self) -> bool:
+        """Whether there is a candidate that `candidate` has not returned yet."""
+        return self._candidate is not None and not self._offered
 
     def validate_if_due(self, step: int) -> None:
         """Validate the averaged network after step `step`, if that is a multiple of `validation_every_steps`."""
         if step % self._config.validation_every_steps == 0 and len(self._some):
             self._validate()
 
-    def best(self, version: int) -> Weights | None:
-        """Return the best weights so far; None before the first validation."""
-        if self._best is None:
+    def candidate(self, version: int) -> Weights | None:
+        """Return the candidate's weights; None before the first validation."""
+        if self._candidate is None:
             return None
         self._offered = True
-        return fold(self._best, self._trainer.game, version)
+        return fold(self._candidate, self._trainer.game, version)
 
-    def validate_best(self, round_s: float = inf) -> FullValidation:
-        """Validate the best network on all positions, for about `round_s` seconds; the next call continues there."""
+    def validate_candidate(self, round_s: float = inf) -> FullValidation:
+        """Validate the candidate on all positions, for about `round_s` seconds; the next call continues there."""
         if not len(self._all):
             return FullValidation()
-        if self._best is None:
+        if self._candidate is None:
             self._validate()
-        assert self._best is not None
+        assert self._candidate is not None
         assert self.newest is not None
         deadline = time.monotonic() + round_s
         while self._summed < len(self._all):
             part = self._all[self._summed : self._summed + BATCH]
-            self._sums += self._batch_sums(self._best, part)
+            self._sums += self._batch_sums(self._candidate, part)
             self._summed += len(part)
             if time.monotonic() >= deadline:
                 break
@@ -95,13 +96,13 @@ class Validation:
         return FullValidation(positions=self._summed, all_positions=len(self._all), report=self.newest)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the best network's tensors by name; none before the first validation."""
-        if self._best is None:
+        """Return the candidate's tensors by name; none before the first validation."""
+        if self._candidate is None:
             return {}
-        return {name: tensor.cpu().contiguous().numpy() for name, tensor in self._best.state_dict().items()}
+        return {name: tensor.cpu().contiguous().numpy() for name, tensor in self._candidate.state_dict().items()}
 
     def state(self) -> dict[str, Any]:
-        """Return the newest report, whether `best` has returned the best network, and how far `validate_best` is."""
+        """Return the newest report, whether the candidate was returned, and how far `validate_candidate` is."""
         return {
             "newest": None if self.newest is None else vars(self.newest),
             "offered": self._offered,
@@ -111,11 +112,13 @@ class Validation:
     def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
         """Restore `arrays()` and `state()`."""
         if arrays:
-            self._best = self._trainer.average_copy()
+            self._candidate = self._trainer.average_copy()
             try:
-                self._best.load_state_dict({name: torch.from_numpy(np.array(each)) for name, each in arrays.items()})
+                self._candidate.load_state_dict(
+                    {name: torch.from_numpy(np.array(each)) for name, each in arrays.items()}
+                )
             except RuntimeError as error:
-                raise CorruptFileError("learner state: the best network is of another shape than this job's") from error
+                raise CorruptFileError("learner state: the candidate is of another shape than this job's") from error
         self.newest = None if state["newest"] is None else ValidationReport(**state["newest"])
         self._offered = state["offered"]
         summed, positions, *sums = state["summed"]
@@ -128,7 +131,8 @@ class Validation:
         best, since = (np.inf, 0) if self.newest is None else (self.newest.best_loss, self.newest.looks_since_best + 1)
         if loss < best:
             best, since = loss, 0
-            self._best, self._offered = network, False
+        if since == 0 or self._config.patience is None:
+            self._candidate, self._offered = network, False
             self._sums, self._summed = np.zeros(3), 0
         self.newest = ValidationReport(
             positions=len(self._some), loss=loss, top1=top1, top5=top5, best_loss=best, looks_since_best=since

@@ -73,7 +73,7 @@ class StackConfig:
     """The meaning of the last layer: `policy`, the logit of a move; `q`, the value of playing it, from -1 to 1."""
 
     planes: int
-    """Input planes: 2 (own discs, the opponent's) or 4 (also both sides' legal moves)."""
+    """Input planes: 1 (all discs, see `discs`), 2 (own discs, the opponent's) or 4 (also both sides' legal moves)."""
 
     filters: tuple[int, ...]
     """Feature planes of every convolution; empty for a network of dense layers only."""
@@ -85,8 +85,8 @@ class StackConfig:
     """`same` keeps the board's size (even widths pad an extra row below and column right); `valid` shrinks it."""
 
     hidden: tuple[int, ...]
-    """Units of every dense layer between the convolutions and the last layer; if empty, the last layer is a 1x1
-    convolution."""
+    """Units of every dense layer between the convolutions and the last layer; if this and `pointwise` are empty, the
+    last layer is a 1x1 convolution."""
 
     square_bias: bool
     """Whether the last 1x1 convolution has a separate bias for every square."""
@@ -98,37 +98,56 @@ class StackConfig:
     """1, or 2 networks without shared weights: one for positions with an even number of discs (Black to move, until a
     side passes) and one for the others."""
 
+    discs: tuple[int, ...] = field(default=(), metadata=LATER)
+    """Numbers that the only plane has on the two sides' discs, with 0 on empty squares: own and the opponent's; with
+    two agents Black's and White's.  Empty unless `planes` is 1."""
+
+    pointwise: tuple[int, ...] = field(default=(), metadata=LATER)
+    """Units of linear layers between the convolutions and the dense layers, applied at every square by itself, without
+    an activation; dense layers follow, or the last one alone."""
+
     def __post_init__(self) -> None:
         _check_kind(self.kind, "stack")
         for key, value, known in (
             ("head", self.head, ("policy", "q")),
-            ("planes", self.planes, (2, 4)),
+            ("planes", self.planes, (1, 2, 4)),
             ("padding", self.padding, ("same", "valid")),
             ("agents", self.agents, (1, 2)),
         ):
             require(value in known, f"network.{key}", f"one of {', '.join(map(str, known))}", value)
         _check_integer("width", self.width, 5)
-        for key, sizes, most in (("filters", self.filters, 1024), ("hidden", self.hidden, 4096)):
+        for key, sizes, most in (
+            ("filters", self.filters, 1024),
+            ("pointwise", self.pointwise, 4096),
+            ("hidden", self.hidden, 4096),
+        ):
             fits = isinstance(sizes, tuple) and len(sizes) <= 64
             require(fits, f"network.{key}", "a list of at most 64 integers", sizes)
             for size in sizes:
                 _check_integer(key, size, most)
         if not self.filters and not self.hidden:
             raise ConfigError("network.filters and network.hidden must not both be empty")
-        if self.padding == "valid" and not self.hidden:
+        if self.padding == "valid" and not self.is_flattened:
             raise ConfigError("network.padding must be same where network.hidden is empty: every square wants a number")
-        if self.square_bias and self.hidden:
+        if self.square_bias and self.is_flattened:
             raise ConfigError("network.square_bias must be false where network.hidden has dense layers")
+        numbers = isinstance(self.discs, tuple) and all(type(n) is int and n and abs(n) <= 16 for n in self.discs)
+        fits = numbers and len(self.discs) == (2 if self.planes == 1 else 0) and len({*self.discs}) == len(self.discs)
+        expected = "two different integers from -16 to 16 without 0" if self.planes == 1 else "empty unless planes is 1"
+        require(fits, "network.discs", expected, self.discs)
         fits = isinstance(self.dropout, int | float) and 0 <= self.dropout < 1
         require(fits, "network.dropout", "from 0 to below 1", self.dropout)
 
     def __str__(self) -> str:
         """`convolutions 4-8-16-32, dense 256-256`; `12 convolutions of 128`."""
-        parts = [
-            _layers(name, sizes) for name, sizes in (("convolutions", self.filters), ("dense", self.hidden)) if sizes
-        ]
-        layers = ", ".join(parts)
+        named = (("convolutions", self.filters), ("linear at every square", self.pointwise), ("dense", self.hidden))
+        layers = ", ".join(_layers(name, sizes) for name, sizes in named if sizes)
         return layers if self.agents == 1 else f"{self.agents} x ({layers})"
+
+    @property
+    def is_flattened(self) -> bool:
+        """Whether the last layer is a dense one over the whole board; else it is a 1x1 convolution."""
+        return bool(self.pointwise or self.hidden)
 
 
 @dataclass(frozen=True, kw_only=True)

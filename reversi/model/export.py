@@ -169,13 +169,14 @@ class _Graph:
 
     def stack(self, network: StackConfig, output: str) -> None:
         """Write the squares' numbers and the pass's 0 to `output`; of two agents, those of the one on turn."""
-        seen = "planes" if network.planes == PLANES else self._part("planes.seen", "planes", 0, network.planes)
-        squares = self._agent("agents.0", network, seen)
+        seen = "planes" if network.planes == PLANES else self._part("planes.seen", "planes", 0, 2)
+        squares = self._agent("agents.0", network, self._one_plane("agents.0.seen", seen, network.discs))
         if network.agents == 2:
             discs = self._node("Cast", "discs", self._side("discs.rows", 0, 2), to=TensorProto.INT32)
             count = self._sum("discs.count", discs, 1, keep=1)
             odd = self._node("Mod", "discs.parity", count, self._constant("discs.two", 2, np.int32))
             second = self._node("Cast", "discs.odd", odd, to=TensorProto.BOOL)
+            seen = self._one_plane("agents.1.seen", seen, network.discs[::-1])
             squares = self._node("Where", "agents", second, self._agent("agents.1", network, seen), squares)
         self._with_pass(output, squares)
 
@@ -277,13 +278,23 @@ class _Graph:
             convolved = self._convolution(layer, features, padded=network.padding == "same")
             features = self._node("Relu", f"{layer}.relu", convolved)
         output = f"{agent}.output"
-        if not network.hidden:  # there may be one bias per square
+        for layer in (f"{agent}.pointwise.{index}" for index in range(len(network.pointwise))):
+            weight = self._added(f"{layer}.weight", self._arrays[f"{layer}.weight"][..., None, None])
+            features = self._node("Conv", layer, features, weight, self._weight(f"{layer}.bias"), kernel_shape=[1, 1])
+        if not network.is_flattened:  # there may be one bias per square
             squares = self._rows(f"{output}.rows", self._convolution(output, features, biased=False))
             return self._node("Add", f"{output}.sum", squares, self._weight(f"{output}.bias"))
         features = self._rows(f"{agent}.rows", features)
         for layer in (f"{agent}.hidden.{index}" for index in range(len(network.hidden))):
             features = self._node("Relu", f"{layer}.relu", self._dense(layer, features))
         return self._dense(output, features)
+
+    def _one_plane(self, name: str, planes: str, discs: tuple[int, ...]) -> str:
+        """Two planes added to one, with a number for each; without numbers, the planes as they are."""
+        if not discs:
+            return planes
+        factors = self._constant(f"{name}.discs", np.array(discs, np.float32).reshape(1, 2, 1, 1), np.float32)
+        return self._sum(name, self._node("Mul", f"{name}.terms", planes, factors), 1, keep=1)
 
     def _convolution(self, layer: str, features: str, *, padded: bool = True, biased: bool = True) -> str:
         """A convolution, `padded` to keep the board's size; an even width pads more below and right."""

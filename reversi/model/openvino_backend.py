@@ -296,19 +296,22 @@ class _Graph:
     def stack(self, network: StackConfig, planes: Node) -> Node:
         """Outputs of all actions [B, A]; the pass has 0."""
         discs = _first_planes(planes, 2)
-        seen = discs if network.planes == 2 else planes
-        squares = self._agent("agents.0", network, seen)
+        seen = planes if network.planes == PLANES else discs
+        squares = self._agent("agents.0", network, self._one_plane(seen, network.discs))
         if network.agents == 2:
             count = op.reduce_sum(self._rows(discs), _integers(1), True)
             even = op.equal(op.mod(count, op.constant(np.float32(2))), op.constant(np.float32(0)))
-            squares = op.select(even, squares, self._agent("agents.1", network, seen))
+            second = self._one_plane(seen, network.discs[::-1])
+            squares = op.select(even, squares, self._agent("agents.1", network, second))
         return op.pad(squares, _integers(0, 0), _integers(0, 1), "constant", op.constant(np.float32(0)))
 
     def _agent(self, agent: str, network: StackConfig, features: Node) -> Node:
         """Outputs of the squares, [B, N * N]."""
         for index in range(len(network.filters)):
             features = op.relu(self.convolution(f"{agent}.convolutions.{index}", features, network.padding))
-        if not network.hidden:  # there may be one bias per square
+        for index in range(len(network.pointwise)):
+            features = self.convolution(f"{agent}.pointwise.{index}", features)
+        if not network.is_flattened:  # there may be one bias per square
             squares = self._rows(self._convolved(f"{agent}.output", features, "same"))
             return op.add(squares, op.constant(self._arrays[f"{agent}.output.bias"][None]))
         features = self._rows(features)
@@ -316,11 +319,17 @@ class _Graph:
             features = op.relu(self.dense(f"{agent}.hidden.{index}", features))
         return self.dense(f"{agent}.output", features)
 
+    def _one_plane(self, planes: Node, discs: tuple[int, ...]) -> Node:
+        """Two planes added to one, with a number for each; without numbers, the planes as they are."""
+        if not discs:
+            return planes
+        factors = np.array(discs, np.float32).reshape((1, 2, 1, 1, 1) if self._lanes else (1, 2, 1, 1))
+        return op.reduce_sum(op.multiply(planes, op.constant(factors)), _integers(1), True)
+
     def _convolved(self, layer: str, features: Node, padding: str) -> Node:
         """A convolution without its bias."""
         weight = self._arrays[f"{layer}.weight"]
-        if self._lanes:
-            weight = weight[..., None]
+        weight = weight.reshape(*weight.shape, *[1] * ((5 if self._lanes else 4) - weight.ndim))
         widths = weight.shape[2:]
         before = [(width - 1) // 2 if padding == "same" else 0 for width in widths]
         after = [width // 2 if padding == "same" else 0 for width in widths]

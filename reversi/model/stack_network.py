@@ -1,14 +1,15 @@
 """`StackNetwork`: a plain sequence of layers (torch), for training and, in eval mode, for play.
 
-    planes [B, 2 or 4, N, N] -> convolutions -> 1x1 convolution -> a number for every square, 0 for the pass
-                                             -> dense layers    -> the same
+    planes [B, 1, 2 or 4, N, N] -> convolutions -> 1x1 convolution -> a number for every square, 0 for the pass
+                                                -> linear layers at every square -> dense layers -> the same
 
 Its parameters have the names of the arrays of its `Weights`; there is nothing to fold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -38,38 +39,57 @@ class StackNetwork(nn.Module):
     def forward(self, planes: Tensor) -> Tensor:
         """Return f32[B, A]: logits or action values of all squares, illegal ones included, and 0 for the pass.
 
-        planes  f32[B, 4, N, N]  B may be 0; a network of two planes ignores the last two
+        planes  f32[B, 4, N, N]  B may be 0; a network of one or two planes ignores the last two
         """
-        seen = planes[:, : self.config.planes]
-        squares = self.agents[0](seen)
+        squares = self.agents[0](self._seen(planes, *self.config.discs))
         if self.config.agents == 2:
-            even = planes[:, :2].sum((1, 2, 3), dtype=torch.float32) % 2 == 0
-            squares = torch.where(even[:, None], squares, self.agents[1](seen))
+            second = self.agents[1](self._seen(planes, *reversed(self.config.discs)))
+            squares = torch.where(has_even_discs(planes)[:, None], squares, second)
         return functional.pad(squares.float(), (0, 1))
+
+    def of_agents(self, planes: Tensor) -> Tensor:
+        """Return f32[B, K, A]: as `forward`, of every agent, also where another one is to move."""
+        seen = self._seen(planes, *self.config.discs)
+        if self.config.agents == 2:
+            swapped = self._seen(planes, *reversed(self.config.discs))
+            seen = torch.where(has_even_discs(planes)[:, None, None, None], seen, swapped)
+        return functional.pad(torch.stack([agent(seen).float() for agent in self.agents], 1), (0, 1))
+
+    def _seen(self, planes: Tensor, *discs: int) -> Tensor:
+        """Return the planes that an agent sees; of one plane, with the numbers of own and the opponent's discs."""
+        if not discs:
+            return planes[:, : self.config.planes]
+        own, opponent = discs
+        return own * planes[:, :1] + opponent * planes[:, 1:2]
+
+
+def has_even_discs(planes: Tensor) -> Tensor:
+    """Return bool[B]: whether the first of two agents is to move in `planes` f32[B, 4, N, N]."""
+    return planes[:, :2].sum((1, 2, 3), dtype=torch.float32) % 2 == 0
 
 
 class _Agent(nn.Module):
-    """Convolutions and dense layers with ReLU between them."""
+    """Convolutions and dense layers with ReLU between them, and linear layers at every square without."""
 
     def __init__(self, config: StackConfig, size: int) -> None:
         super().__init__()
         shapes = agent_shapes(config, size)
         same = config.padding == "same"
-        self.dropout = config.dropout
+        self.config = config
         self.fringe = 1 - config.width % 2 if same else 0
         """Extra rows and columns of zeros below and right, which an even width needs besides its padding."""
         border = (config.width - 1) // 2 if same else 0
         self.convolutions = nn.ModuleList(
             nn.Conv2d(shape[1], shape[0], config.width, padding=border) for shape in _under("convolutions.", shapes)
         )
+        self.pointwise = nn.ModuleList(nn.Linear(shape[1], shape[0]) for shape in _under("pointwise.", shapes))
         self.hidden = nn.ModuleList(nn.Linear(shape[1], shape[0]) for shape in _under("hidden.", shapes))
-        for layer in (*self.convolutions, *self.hidden):
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-            nn.init.zeros_(layer.bias)
+        _begin(self.pointwise, "linear")
+        _begin((*self.convolutions, *self.hidden), "relu")
         outputs = shapes["output"]
         self.output = (
             nn.Linear(outputs[1], outputs[0])
-            if config.hidden
+            if config.is_flattened
             else _SquareLogits(outputs[1], size * size if config.square_bias else 1)
         )
         nn.init.normal_(self.output.weight, std=OUTPUT_STD)
@@ -81,15 +101,28 @@ class _Agent(nn.Module):
             if self.fringe:
                 features = functional.pad(features, (0, self.fringe, 0, self.fringe))
             features = self._rectified(layer(features))
-        if self.hidden:
+        if self.pointwise:
+            boards, _, rows, columns = features.shape
+            squares = features.permute(0, 2, 3, 1).flatten(0, 2)
+            for layer in self.pointwise:
+                squares = layer(squares)
+            features = squares.view(boards, rows, columns, squares.shape[1]).permute(0, 3, 1, 2)
+        if self.config.is_flattened:
             features = features.flatten(1)
         for layer in self.hidden:
             features = self._rectified(layer(features))
-        squares: Tensor = self.output(features)
-        return squares
+        numbers: Tensor = self.output(features)
+        return numbers
 
     def _rectified(self, features: Tensor) -> Tensor:
-        return functional.dropout(functional.relu(features, inplace=True), self.dropout, self.training)
+        return functional.dropout(functional.relu(features, inplace=True), self.config.dropout, self.training)
+
+
+def _begin(layers: Iterable[Any], activation: Literal["linear", "relu"]) -> None:
+    """Initialise layers that have this activation behind them (He et al. 2015, section 2.2)."""
+    for layer in layers:
+        nn.init.kaiming_normal_(layer.weight, nonlinearity=activation)
+        nn.init.zeros_(layer.bias)
 
 
 class _SquareLogits(nn.Module):

@@ -198,8 +198,11 @@ def agent_shapes(network: StackConfig, size: int) -> dict[str, tuple[int, ...]]:
         side -= network.width - 1 if network.padding == "valid" else 0
     if side < 1:
         raise ConfigError(f"network.filters without padding leave nothing of a board of {size}x{size}")
-    if not network.hidden:
+    if not network.is_flattened:
         return {**shapes, "output": (1, features, 1, 1)}
+    for index, units in enumerate(network.pointwise):
+        shapes[f"pointwise.{index}"] = (units, features)
+        features = units
     features *= side * side
     for index, units in enumerate(network.hidden):
         shapes[f"hidden.{index}"] = (units, features)

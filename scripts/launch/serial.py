@@ -4,11 +4,11 @@ It is meant for debugging and tests, and is the place to read how the parts work
 runs the same classes in parallel.
 
 All work is divided by counts: a turn of the loop is one draw of the learner, one ply of the gate's match, and, if there
-was nothing to learn from, a round of every actor.  A turn depends only on the state before it, and a checkpoint between
-two turns contains all of that state.  So a run with `run.minutes=null` on one machine's CPU is the same every time, bit
-for bit, however often it is stopped, killed and resumed: weights, optimiser, average, replay, random state, counters,
-gate and registry.  Only measured times differ (seconds of a match, of a run).  With `run.minutes` the schedules follow
-the clock, and runs are not reproducible.
+was nothing to learn from or the games are read from files, a round of every actor.  A turn depends only on the state
+before it, and a checkpoint between two turns contains all of that state.  So a run with `run.minutes=null` on one
+machine's CPU is the same every time, bit for bit, however often it is stopped, killed and resumed: weights, optimiser,
+average, replay, random state, counters, gate and registry.  Only measured times differ (seconds of a match, of a run).
+With `run.minutes` the schedules follow the clock, and runs are not reproducible.
 """
 
 from __future__ import annotations
@@ -180,11 +180,12 @@ def _save_after(error: Exception, session: Session, parts: SerialParts) -> None:
 
 
 def _turn(session: Session, parts: SerialParts) -> None:
-    """Learn from one draw, advance the gate's match by a ply, and play if there was nothing to learn from."""
+    """Learn from one draw, advance the gate's match by a ply, and play if there was nothing to learn from; games from
+    files are read at every turn, so that soon all are there to draw from."""
     learned = parts.learner.round(session.fraction, draws=1)
     session.learner(learned)
     session.gate(parts.gate.round(0, session.spent))
-    if not learned.steps and session.plays_on and parts.replay.room():
+    if (not learned.steps or session.reads_files) and session.plays_on and parts.replay.room():
         for worker in parts.workers:
             session.actor(worker.round(session.fraction))
     session.replay(parts.replay.report())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from learner.algorithms.compatibility import check_fit, check_learner
@@ -58,6 +60,20 @@ def test_every_pair_fits_or_is_refused_in_a_line(algorithm: str, network: str, a
 def test_a_table_is_for_small_boards() -> None:
     with pytest.raises(ConfigError, match=r"^game must have at most 9 squares for a table, got reversi4 with 16$"):
         check_fit(ALGORITHMS["q_table"], TableConfig(), "epsilon", GAMES["reversi4"])
+
+
+def test_turns_are_shared_by_two_agents() -> None:
+    shared = replace(ALGORITHMS["dqn"], opponent_turns="share")
+    check_fit(shared, stack(head="q", agents=2), "epsilon", GAMES["tictactoe"])
+    with pytest.raises(ConfigError, match=r"^network.agents must be 2 for algorithm.opponent_turns=share, got 1$"):
+        check_fit(shared, stack(head="q"), "epsilon", GAMES["tictactoe"])
+
+
+def test_every_move_needs_to_know_what_follows_it() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^algorithm.every_move must be false with opponent_turns=skip: .*, got True$"
+    ):
+        replace(ALGORITHMS["dqn"], opponent_turns="skip", every_move=True)
 
 
 def test_a_stack_is_no_table_and_a_table_no_stack() -> None:

@@ -20,6 +20,7 @@ from reversi.games.rules import GAMES
 from reversi.games.symmetry import action_table, transform_mask
 from reversi.model.config import StackConfig
 from reversi.model.network import fold
+from reversi.model.stack_network import StackNetwork
 from reversi.model.torch_backend import TorchBackend
 from tests.learner.jobs import CONFIG, DQN, GAME, RULE, stack, transitions, true_value
 
@@ -93,6 +94,40 @@ def test_losses_equal_a_slow_twin(loss: Any) -> None:
     np.testing.assert_allclose(got.numpy(), np.mean(expected, 0), rtol=1e-4, atol=1e-5)
     assert max(error for *_, error in expected) > 1
     assert isinstance(losses_of("dqn", got.tolist()), DqnLosses)
+
+
+def test_two_agents_learn_from_every_turn_each_for_itself() -> None:
+    """Black's and White's networks, written out: own reward, and the largest own value, whoever is to move."""
+    network = stack(planes=1, discs=(1, -1), agents=2)
+    rule = TargetConfig(n_step=1, discount=0.9, win=False, every_move=True, share=True)
+    plain = transitions(200, rule=rule)
+    algorithm = replace(DQN, n_step=1, reward="win", every_move=True, opponent_turns="share")
+    objective, target = Dqn(GAME, algorithm, network, CPU), transition_batch(GAME, plain, np.zeros(200, np.int64))
+    judge = Trainer(GAME, network, CONFIG, algorithm, 3)._network.eval()
+    assert isinstance(judge, StackNetwork)
+    objective.before_step(0, judge)
+    outputs = objective.outputs(judge, target.planes).detach()
+    answers = judge.of_agents(target.next_planes).detach()
+    errors, rewards = [], set()
+    for b in range(200):
+        black_moves = int(plain.own[b] | plain.opp[b]).bit_count() % 2 == 0
+        for agent in (0, 1):
+            mine = (agent == 0) == black_moves
+            reward = float(plain.reward[b] == (1 if mine else -1))
+            goal = reward
+            if plain.factor[b]:
+                legal = np.flatnonzero(target.next_legal[b].numpy())
+                goal += 0.9 * max(float(answers[b, agent, a]) for a in legal)
+            errors.append((float(outputs[b, agent, target.action[b]]) - goal) ** 2)
+            rewards.add((mine, reward))
+    assert rewards == {(mine, reward) for mine in (False, True) for reward in (0.0, 1.0)}
+    assert float(objective.losses(outputs, target)[0]) == pytest.approx(np.mean(errors), rel=1e-5)
+
+
+def test_without_symmetry_a_transition_is_learned_as_it_was_played() -> None:
+    sample, plain = transitions(64), batch(64)
+    made = Dqn(GAME, replace(DQN, symmetric=False), CONVOLUTIONS, CPU).batch(sample, np.random.default_rng(0), False)
+    assert torch.equal(made.planes, plain.planes)
 
 
 def test_an_illegal_action_is_never_bootstrapped_from() -> None:

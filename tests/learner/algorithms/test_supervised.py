@@ -59,6 +59,26 @@ def test_losses_by_hand() -> None:
     assert both["total"] == pytest.approx(got["policy"] + 0.5 * math.log(3))
 
 
+def test_without_the_mask_illegal_moves_cost_too() -> None:
+    objective, target = Supervised(GAME, replace(SUPERVISED, masked=False)), three_positions()
+    logits = torch.zeros(3, GAME.actions)
+    got = dict(zip(NAMES, objective.losses(logits, target).tolist(), strict=True))
+    assert got["policy"] == pytest.approx(math.log(GAME.actions))
+    logits[:, 7] = 50  # illegal
+    liked = dict(zip(NAMES, objective.losses(logits, target).tolist(), strict=True))
+    assert liked["policy"] == pytest.approx(50)
+    assert liked["accuracy"] == got["accuracy"]
+
+
+def test_without_symmetry_a_position_is_learned_as_it_was_played() -> None:
+    samples = samples_of(moves(12, 5))
+    plain = training_batch(GAME, samples, np.zeros(len(samples), np.int64))
+    for symmetric in (False, True):
+        objective = Supervised(GAME, replace(SUPERVISED, symmetric=symmetric))
+        made = objective.batch(samples, np.random.default_rng(0), False)
+        assert torch.equal(made.planes, plain.planes) != symmetric
+
+
 def test_places_count_the_legal_moves_that_are_liked_better() -> None:
     target = three_positions()
     logits = torch.zeros(3, GAME.actions)

@@ -48,12 +48,14 @@ def oracle(records: Records, rule: TargetConfig) -> list[Row]:
             position = position.play(action)
         first += records.plies[g]
         for i, (before, action) in enumerate(decisions):
-            if i + rule.n_step < len(decisions):
-                after = decisions[i + rule.n_step][0]
+            later = [each for each, _ in decisions[i + 1 :]]
+            if rule.skip:
+                later = [each for each in later if each.black_to_move == before.black_to_move]
+            if rule.n_step <= len(later):
+                after = later[rule.n_step - 1]
                 found.append((before.own, before.opp, action, *led_to(before, after, rule, rule.discount**rule.n_step)))
             else:
-                left = len(decisions) - i - 1  # decisions after this one
-                worth = rule.discount**left * result(before, position, rule)
+                worth = rule.discount ** len(later) * result(before, position, rule)
                 found.append((before.own, before.opp, action, worth, 0, 0, 0.0))
             if rule.every_move:
                 for other in before.legal_actions():
@@ -73,7 +75,7 @@ def one_step(before: Position, action: int, rule: TargetConfig) -> tuple[float, 
 
 def led_to(before: Position, after: Position, rule: TargetConfig, discount: float) -> tuple[float, int, int, float]:
     """(reward, next own, next opp, factor): mine count as they are, the other side's -v, or 1 - v."""
-    if before.black_to_move == after.black_to_move:
+    if rule.share or before.black_to_move == after.black_to_move:
         return 0.0, after.own, after.opp, discount
     return (discount if rule.win else 0.0), after.own, after.opp, -discount
 
@@ -88,13 +90,13 @@ def result(before: Position, end: Position, rule: TargetConfig) -> float:
 @pytest.mark.parametrize("n_step", [1, 3, 16])
 def test_transitions_equal_a_slow_replay(name: str, by: str, n_step: int) -> None:
     records = played(name, 4 if name == "reversi8" else 12, n_step, by)
-    for win in (False, True):
-        for every_move in (False, True):
-            rule = TargetConfig(n_step=n_step, discount=0.9, win=win, every_move=every_move)
-            got, expected = rows(transitions_of(records, rule)), oracle(records, rule)
-            assert len(got) == len(expected)
-            for mine, other in zip(got, expected, strict=True):
-                assert mine == pytest.approx(other, rel=1e-6)
+    options = [(win, every_move, False, False) for win in (False, True) for every_move in (False, True)]
+    for win, every_move, skip, share in [*options, (False, False, True, False), (False, True, False, True)]:
+        rule = TargetConfig(n_step=n_step, discount=0.9, win=win, every_move=every_move, skip=skip, share=share)
+        got, expected = rows(transitions_of(records, rule)), oracle(records, rule)
+        assert len(got) == len(expected)
+        for mine, other in zip(got, expected, strict=True):
+            assert mine == pytest.approx(other, rel=1e-6)
 
 
 def test_the_games_of_these_tests_have_passes_and_both_signs() -> None:
@@ -128,6 +130,20 @@ def test_a_game_of_tic_tac_toe_by_hand() -> None:
     wins = transitions_of(records, TargetConfig(n_step=1, discount=0.5, win=True, every_move=False))
     assert wins.reward.tolist() == [0.5, 0.5, 0.5, 0.5, 1]
     assert wins.factor.tolist() == [-0.5, -0.5, -0.5, -0.5, 0]
+
+
+def test_a_return_to_the_end_is_the_result_of_ones_own_side() -> None:
+    """Each decision gets its own side's result, a discount for every own decision after it, and no other value."""
+    records = played("reversi6", 20, 3, "both")
+    transitions = transitions_of(records, TargetConfig(n_step=64, discount=0.5, win=False, every_move=False, skip=True))
+    assert not transitions.factor.any()
+    last = [game[-1] for game in np.split(transitions.reward, np.cumsum(decisions_of(records))[:-1])]
+    assert np.abs(last).tolist() == np.abs(np.sign(records.margin)).tolist()
+
+
+def decisions_of(records: Records) -> list[int]:
+    games = np.split(records.actions, np.cumsum(records.plies)[:-1])
+    return [int((game != GAMES[records.game].pass_action).sum()) for game in games]
 
 
 def test_against_a_random_opponent_the_same_side_moves_in_both() -> None:

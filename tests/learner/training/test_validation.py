@@ -114,7 +114,7 @@ def test_a_resumed_learner_remembers_its_looks_and_its_best_network() -> None:
     assert again.state() == made.state()
     assert again.offer_candidate() == made.offer_candidate()
     best = Weights.from_bytes(sink.taken[-1][0], "test").arrays
-    theirs = made._validation.best(0) if made._validation is not None else None
+    theirs = made._validation.candidate(0) if made._validation is not None else None
     assert theirs is not None
     assert all((best[name] == theirs.arrays[name]).all() for name in best)
 
@@ -170,8 +170,8 @@ def test_no_kept_games_are_no_reason_to_stop() -> None:
     validation = Validation(none, ALGORITHM, Trainer(GAME, NETWORK, CONFIG, ALGORITHM, 7))
     validation.validate_if_due(2)
     assert validation.newest is None
-    assert validation.validate_best() == FullValidation()
-    assert validation.best(1) is None
+    assert validation.validate_candidate() == FullValidation()
+    assert validation.candidate(1) is None
     assert not validation.finished
 
 
@@ -182,9 +182,22 @@ def test_only_a_better_network_is_a_new_best(monkeypatch: pytest.MonkeyPatch) ->
     found = []
     for step in (2, 4, 6):
         validation.validate_if_due(step)
-        found.append(validation.has_new_best)
-        validation.best(step)
+        found.append(validation.has_new_candidate)
+        validation.candidate(step)
     assert found == [True, False, True]
+
+
+def test_without_early_stopping_every_validated_network_is_the_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    validation = Validation(KEPT, replace(ALGORITHM, patience=None), Trainer(GAME, NETWORK, CONFIG, ALGORITHM, 7))
+    losses = iter([3.0, 4.0, 2.0])
+    monkeypatch.setattr(validation, "_evaluate", lambda *_: (next(losses), 0.0, 0.0))
+    for step in (2, 4, 6):
+        validation.validate_if_due(step)
+        assert validation.has_new_candidate
+        validation.candidate(step)
+    assert not validation.finished
+    assert validation.newest is not None
+    assert validation.newest.best_loss == 2.0
 
 
 @pytest.mark.parametrize(("place", "shares"), [(0, (1, 1)), (4, (0, 1)), (5, (0, 0))])

@@ -47,6 +47,11 @@ STACKS = {
     "2 agents, dense": _stack(head="q", planes=2, hidden=(16, 16), agents=2),
     "3x3, bias of squares": _stack(head="policy", planes=2, filters=(16, 16), square_bias=True),
     "no padding": _stack(head="policy", filters=(12,), padding="valid", hidden=(24,)),
+    "one plane, linear": _stack(
+        head="q", planes=1, discs=(2, 1), filters=(4, 8), width=2, padding="valid", pointwise=(16, 12)
+    ),
+    "linear, then dense": _stack(head="policy", filters=(6,), pointwise=(8,), hidden=(20,)),
+    "2 agents, signed": _stack(head="q", planes=1, discs=(1, -1), hidden=(16,), agents=2),
     "2 agents, 4x4": _stack(head="q", filters=(12, 6), width=4, agents=2),
 }
 """Every option of a stack, in small networks."""

@@ -62,6 +62,8 @@ def test_kinds_say_their_layers_and_their_heads():
     small = STACKS["2x2, dense"]
     assert (str(small), small.head) == ("convolutions 4-8-16, dense 32-32", "q")
     assert str(dataclasses.replace(small, agents=2)) == "2 x (convolutions 4-8-16, dense 32-32)"
+    linear = dataclasses.replace(small, pointwise=(256, 256), hidden=())
+    assert str(linear) == "convolutions 4-8-16, linear at every square 256-256"
     long = dataclasses.replace(small, head="policy", filters=(128,) * 12, hidden=())
     assert (str(long), long.head) == ("12 convolutions of 128", "policy")
     assert (str(TableConfig()), TableConfig().head) == ("table", "q")
@@ -72,7 +74,7 @@ def test_kinds_say_their_layers_and_their_heads():
     ("change", "message"),
     [
         ({"head": "dual"}, r"network\.head must be one of policy, q, got 'dual'"),
-        ({"planes": 3}, r"network\.planes must be one of 2, 4, got 3"),
+        ({"planes": 3}, r"network\.planes must be one of 1, 2, 4, got 3"),
         ({"padding": "full"}, r"network\.padding must be one of same, valid, got 'full'"),
         ({"padding": "valid", "hidden": ()}, r"network\.padding must be same where network\.hidden is empty"),
         ({"agents": 3}, r"network\.agents must be one of 1, 2, got 3"),
@@ -82,6 +84,11 @@ def test_kinds_say_their_layers_and_their_heads():
         ({"hidden": (5000,)}, r"network\.hidden must be an integer from 1 to 4096, got 5000"),
         ({"filters": (), "hidden": ()}, r"network\.filters and network\.hidden must not both be empty"),
         ({"square_bias": True}, r"network\.square_bias must be false where network\.hidden has dense layers"),
+        ({"pointwise": (8, 0)}, r"network\.pointwise must be an integer from 1 to 4096, got 0"),
+        ({"discs": (2, 1)}, r"network\.discs must be empty unless planes is 1, got \(2, 1\)"),
+        ({"planes": 1}, r"network\.discs must be two different integers from -16 to 16 without 0, got \(\)"),
+        ({"planes": 1, "discs": (1, 1)}, r"network\.discs must be two different integers .*, got \(1, 1\)"),
+        ({"planes": 1, "discs": (1, 0)}, r"network\.discs must be two different integers .*, got \(1, 0\)"),
         ({"dropout": 1}, r"network\.dropout must be from 0 to below 1, got 1"),
         ({"kind": "table"}, r"network\.kind must be stack here, got 'table'"),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.worker import Worker
+from learner.replay.columns import SampleColumns
 from learner.replay.memory import MemoryReplay
 from learner.replay.samples import POSITIONS
 from learner.weight_store import WeightStore
@@ -30,6 +31,21 @@ def test_the_last_candidate_is_offered_once_all_validation_games_are_validated(
     assert re.search(r"^validating on all 1,\d\d\d positions of the validation games$", out, re.MULTILINE)
     assert len(re.findall(r"^all validation games: loss ", out, re.MULTILINE)) == 1
     assert re.search(r"^(champion: version|no champion yet)", out, re.MULTILINE)
+
+
+def test_one_process_reads_the_files_while_it_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round of every turn, so that a game is drawn as often whichever round it came with."""
+    found = []
+
+    class Seen(MemoryReplay):
+        def sample(self, batches: int, batch: int) -> SampleColumns | None:
+            found.append(self.report().games_total)
+            return super().sample(batches, batch)
+
+    monkeypatch.setattr("scripts.launch.serial.MemoryReplay", Seen)
+    short = ("cluster=serial", "run.minutes=60", "actors.round_games=10", "learner.chunk_batches=1")
+    train(supervised_job(tmp_path, "reads", 60, *short))
+    assert found[:6] == [0, 10, 20, 30, 40, 50]
 
 
 def test_a_replay_that_lost_games_takes_them_from_the_files_again(tmp_path: Path) -> None:
