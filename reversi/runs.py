@@ -13,6 +13,9 @@ from reversi.errors import RunError
 RUNS = Path("runs")
 """The folder of runs, where names of runs are looked up."""
 
+PLAYED = RUNS / "played.ggf"
+"""The games that people played in the terminal, oldest first."""
+
 
 def find_run(what: str | None) -> Path:
     """Return the folder of a run: `what` as a path or as a name in `RUNS`; for None the newest run."""

@@ -9,8 +9,9 @@ from reversi.analysis.analyzer import Analysis, Analyzer, Limit
 from reversi.errors import EngineError, IllegalMoveError, NotationError
 from reversi.files import write_output
 from reversi.formats.ggf import GgfGame, GgfMove, GgfResult
+from reversi.frontends.board import Style, disc, draw
 from reversi.games.notation import PASS, action_name, parse_action
-from reversi.games.position import BLACK, EMPTY, WHITE, Position
+from reversi.games.position import Position
 from reversi.games.rules import TICTACTOE
 from reversi.players import AnyPlayer, Forfeit, HistoryPlayer
 
@@ -18,7 +19,7 @@ HINTS = 3
 """Moves that `hint` shows without a number."""
 
 HELP = f"""\
-  d3         play there (column letter, row number); * marks where you may
+  d3         play there (column letter, row number); * marks where you may, [ ] the last move
   undo       take your last move back
   hint [N]   the {HINTS} best moves, or N, with values or exact scores; without either, what your opponent would play
   moves      the game so far, to paste elsewhere
@@ -26,8 +27,6 @@ HELP = f"""\
   resign     give the game up
   quit       leave (so do Ctrl-D and Ctrl-C)
   help       this list"""
-
-UNICODE_DISCS = str.maketrans({BLACK: "●", WHITE: "○", EMPTY: "·"})
 
 
 class Leave(Exception):
@@ -45,12 +44,12 @@ class Console:
         person_is_black: bool,
         ask: Callable[[str], str],
         say: Callable[[str], None],
-        unicode: bool,
+        style: Style,
         moves: Sequence[str] = (),
         first_move: str | None = None,
         analyzer: Callable[[], Analyzer] | None = None,
     ) -> None:
-        """`ask(prompt)` returns a line or raises EOFError; `unicode` draws discs instead of letters.
+        """`ask(prompt)` returns a line or raises EOFError; `style` is how boards are drawn.
 
         moves       the moves of the game so far, from `start`, passes included; they may be taken back
         first_move  the next move, already chosen; it cannot be taken back
@@ -62,21 +61,21 @@ class Console:
         """The positions so far, each with the move played in it."""
         for move in moves:
             self._move(move)
-        self._ask, self._say, self._unicode = ask, say, unicode
+        self._ask, self._say, self._style = ask, say, style
         self._first_move = first_move
         self._analyzer_of = analyzer
         self._analyzer: Analyzer | None = None
         self._given_up: GgfResult | None = None
 
-    def play(self) -> None:
+    def play(self) -> bool:
         """Play until the game is over or somebody leaves; the moves are said in any case.
 
-        Raises EngineError if the opponent fails, and KeyboardInterrupt after Ctrl-C.
+        Returns whether the game has a result: by its end, or as somebody resigned.  Raises EngineError if the opponent
+        fails, and KeyboardInterrupt after Ctrl-C.
         """
         side = "Black" if self.person_is_black else "White"
-        self._say(
-            f"You are {side} ({self._draw(BLACK if self.person_is_black else WHITE)}) against {self.opponent.name}."
-        )
+        symbol = disc(black=self.person_is_black, style=self._style)
+        self._say(f"You are {side} ({symbol}) against {self.opponent.name}.")
         self._say("Type a move such as d3, or help.")
         if self.history:
             self._say(f"The game so far: {self.moves}")
@@ -94,11 +93,12 @@ class Console:
         except Leave as leave:
             self._say(str(leave))
         else:
-            self._say(f"\n{self._draw(self.position.drawing())}\n{self._result()}")
+            self._show(f"\n{self._result()}")
         finally:
             if self.history:
                 begun = "" if self.start == Position.start(self.start.game) else f" from {str(self.start)!r}"
                 self._say(f"The game{begun}: {self.moves}")
+        return self.position.is_over or self._given_up is not None
 
     @property
     def moves(self) -> str:
@@ -131,11 +131,18 @@ class Console:
             self._move(answer)
 
     def _person(self) -> None:
-        """Ask the person until an answer changes the position."""
-        self._say(f"\n{self._draw(self.position.drawing())}")
-        before = self.position
+        """Ask the person until an answer changes the position, and show what they played."""
+        self._show()
+        before, plies = self.position, len(self.history)
         while self.position is before:
             self._obey(self._ask("your move: ").strip())
+        if len(self.history) > plies and not self.position.is_over:
+            self._show(marks=False)
+
+    def _show(self, below: str = "", *, marks: bool = True) -> None:
+        """Show the board, the last move in brackets, and a line `below` it."""
+        last = self.history[-1][1] if self.history else None
+        self._say(f"\n{draw(self.position, self._style, last, marks=marks)}{below}")
 
     def _obey(self, typed: str) -> None:
         line = typed.lower()
@@ -233,9 +240,6 @@ class Console:
             return "A draw."
         won = "You win" if margin > 0 else f"{self.opponent.name} wins"
         return f"{won} by {abs(margin)}." if self.position.game.counts_discs else f"{won}."
-
-    def _draw(self, text: str) -> str:
-        return text.translate(UNICODE_DISCS) if self._unicode else text
 
 
 def _evaluates(analysis: Analysis) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reversi.frontends.console import UNICODE_DISCS
+from reversi.frontends.board import Style, disc, draw
 from reversi.games.notation import PASS
-from reversi.games.position import BLACK, WHITE, Position
+from reversi.games.position import Position
 
 HELP = """\
   enter, n   the next ply
@@ -26,17 +26,17 @@ class Stepper:
         *,
         ask: Callable[[str], str],
         say: Callable[[str], None],
-        unicode: bool,
+        style: Style,
     ) -> None:
         """`positions` has one more than `moves`: move m leads from position m to position m + 1.
 
-        `ask(prompt)` returns a line or raises EOFError; `unicode` draws discs instead of letters.
+        `ask(prompt)` returns a line or raises EOFError; `style` is how boards are drawn.
         """
         assert len(positions) == len(moves) + 1
         self.ply = 0
         """Number of plies played in the position shown."""
         self._positions, self._moves = positions, moves
-        self._ask, self._say, self._unicode = ask, say, unicode
+        self._ask, self._say, self._style = ask, say, style
 
     @property
     def last(self) -> int:
@@ -45,13 +45,12 @@ class Stepper:
 
     def picture(self, ply: int) -> str:
         """Return the board after `ply` plies, below a line that describes the last one."""
-        board = self._draw(self._positions[ply].drawing())
         if ply == 0:
-            return f"The start\n{board}"
-        before, move = self._positions[ply - 1], self._moves[ply - 1]
-        side, disc = ("Black", BLACK) if before.black_to_move else ("White", WHITE)
+            return f"The start\n{draw(self._positions[0], self._style)}"
+        black, move = self._positions[ply - 1].black_to_move, self._moves[ply - 1]
+        side = f"{'Black' if black else 'White'} {disc(black=black, style=self._style)}"
         did = "passes" if move == PASS else f"plays {move}"
-        return f"Ply {ply} of {self.last}: {side} {self._draw(disc)} {did}\n{board}"
+        return f"Ply {ply} of {self.last}: {side} {did}\n{draw(self._positions[ply], self._style, move)}"
 
     def step(self, ply: int) -> None:
         """Show `ply`, then execute what the person types until they leave."""
@@ -86,6 +85,3 @@ class Stepper:
             return
         self.ply = ply
         self._say(f"\n{self.picture(ply)}")
-
-    def _draw(self, text: str) -> str:
-        return text.translate(UNICODE_DISCS) if self._unicode else text

@@ -144,14 +144,22 @@ class Position:
         expected = "no move, the game is over" if self.is_over else f"one of {', '.join(self.legal_moves())}"
         return IllegalMoveError(f"expected {expected}; got {move!r} in {str(self)!r}")
 
-    def drawing(self) -> str:
-        """Return the board as text: `*` marks legal moves, the last line states the side to move or the result."""
+    def drawing(self, last: str | None = None, *, marks: bool = True) -> str:
+        """Return the board as text; the last line states the side to move or the result.
+
+        last   a move that is marked by brackets, such as the one that led here
+        marks  whether * marks the legal moves
+        """
         size, symbols = self.game.size, list(self._symbols())
-        for action in self.legal_actions():
+        for action in self.legal_actions() if marks else ():
             if action != self.game.pass_action:
                 symbols[action] = "*"
         lines = ["  " + " ".join("abcdefgh"[:size])]
         lines += [f"{row + 1} " + " ".join(symbols[row * size : (row + 1) * size]) for row in range(size)]
+        if last is not None and last != PASS:
+            row, column = divmod(parse_action(self.game, last), size)
+            line, at = f"{lines[row + 1]} ", 2 * column + 1
+            lines[row + 1] = f"{line[:at]}[{line[at + 1]}]{line[at + 3 :]}".rstrip()
         return "\n".join([*lines, self._summary()])
 
     def _summary(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from reversi.capacity import cores
 
 if TYPE_CHECKING:
+    from reversi.frontends.board import Style
     from reversi.games.rules import Game
     from reversi.players import AnyPlayer, Player
     from reversi.players.engines.engine import EngineLimits
@@ -272,13 +274,17 @@ def engine_limits(args: argparse.Namespace, usual: EngineLimits | None = None) -
 def add_ascii(parser: argparse.ArgumentParser) -> None:
     """Add --ascii."""
     parser.add_argument(
-        "--ascii", action="store_true", help="draw discs as X and O even if the terminal can show disc symbols"
+        "--ascii", action="store_true", help="draw discs as X and O even if the terminal can show colours or symbols"
     )
 
 
-def draws_symbols(args: argparse.Namespace) -> bool:
-    """Return whether discs are drawn as symbols: on a terminal with Unicode, unless --ascii is given."""
-    return not args.ascii and (sys.stdout.encoding or "").lower().startswith("utf")
+def board_style(args: argparse.Namespace) -> Style:
+    """Return how boards are drawn: in colours on a terminal that has 256 of them, else as symbols where the output has
+    Unicode; in letters with --ascii."""
+    if args.ascii or not (sys.stdout.encoding or "").lower().startswith("utf"):
+        return "letters"
+    has_colours = "256" in os.environ.get("TERM", "") or "COLORTERM" in os.environ
+    return "colours" if has_colours and sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "symbols"
 
 
 def game_of_players(specs: Sequence[str], registry: str | None, size: int) -> Game:

@@ -1,5 +1,8 @@
 """Play in the terminal against any player; type `help` during the game for the commands.
 
+Every game of Reversi is added to runs/played.ggf, and `reversi replay` shows the newest.  After a game you may play
+again with colours changed.
+
 With --start the game begins at a position (N*N characters of X, O and -, a space, the side to move), after the moves of
 a game (a transcript such as c2b4, GGF or SGF), or where the game in a file stops, such as one that `save game.ggf`
 wrote.
@@ -21,7 +24,7 @@ from scripts.arguments.common import (
     add_seed,
     add_simulations,
     any_player_of,
-    draws_symbols,
+    board_style,
     file_path,
     game_of,
     game_of_models,
@@ -30,6 +33,7 @@ from scripts.arguments.common import (
 
 if TYPE_CHECKING:
     from reversi.analysis.analyzer import Analyzer
+    from reversi.formats.ggf import GgfGame
     from reversi.games.position import Position
     from reversi.games.rules import Game
     from reversi.players import Player
@@ -62,7 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="begin at a position, after the moves of a game, or where the game in a file stops",
     )
     parser.add_argument(
-        "--save", type=file_path, metavar="FILE", help="write the game to FILE in GGF when it ends, however it ends"
+        "--save",
+        type=file_path,
+        metavar="FILE",
+        help="write the games to FILE in GGF instead, however they end",
     )
     add_simulations(parser, "for a model given without a number; a network of patterns takes half a second", None)
     add_registry(parser)
@@ -80,7 +87,7 @@ def _side(text: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play one game; the exit code is 0 even if it is left early, except by Ctrl-C or by an opponent that fails."""
+    """Play games; the exit code is 0 even if one is left early, except by Ctrl-C or by an opponent that fails."""
     from reversi.errors import UsageError
     from reversi.files import expect_writable, write_output
     from reversi.frontends.console import Console
@@ -100,25 +107,59 @@ def run(args: argparse.Namespace) -> int:
     opponent = any_player_of(args, spec, start.game, seed=seed)
     if isinstance(opponent, HistoryPlayer) and start != Position.start(start.game):
         raise UsageError(f"expected --start with the moves of a game for {spec!r}, which follows games, got a position")
-    console = Console(
-        start,
-        opponent,
-        person_is_black=start.black_to_move == (len(moves) % 2 == 0) if args.color is None else args.color == "black",
-        ask=_ask,
-        say=print,
-        unicode=draws_symbols(args),
-        moves=moves,
-        first_move=_random_move(start.game, seed) if args.first_random else None,
-        analyzer=None if isinstance(opponent, HistoryPlayer) else lambda: _analyzer(args, spec, start.game, opponent),
-    )
-    try:
-        console.play()
-    except KeyboardInterrupt:  # the console has said goodbye
-        return 130
-    finally:
-        if args.save is not None:
-            write_output(args.save, f"{console.record()}\n".encode())
+    played: list[GgfGame] = []
+    black = start.black_to_move == (len(moves) % 2 == 0) if args.color is None else args.color == "black"
+    again = True
+    while again:
+        console = Console(
+            start,
+            opponent,
+            person_is_black=black,
+            ask=_ask,
+            say=print,
+            style=board_style(args),
+            moves=moves,
+            first_move=_random_move(start.game, seed + len(played)) if args.first_random else None,
+            analyzer=None
+            if isinstance(opponent, HistoryPlayer)
+            else lambda: _analyzer(args, spec, start.game, opponent),
+        )
+        try:
+            again = console.play()
+        except KeyboardInterrupt:  # the console has said goodbye
+            return 130
+        finally:
+            played.append(console.record())
+            if args.save is not None:
+                write_output(args.save, "".join(f"{game}\n" for game in played).encode())
+            elif len(console.history) > len(moves) and start.game.id != TICTACTOE:
+                _keep(played[-1])
+        black = not black
+        again = again and _says_yes(f"Again, as {'Black' if black else 'White'}? [y/n] ")
     return 0
+
+
+def _keep(game: GgfGame) -> None:
+    """Add a game to those played so far; where that cannot be, say so."""
+    from reversi.runs import PLAYED
+
+    try:
+        PLAYED.parent.mkdir(exist_ok=True)
+        with PLAYED.open("a") as file:
+            file.write(f"{game}\n")
+    except OSError as error:
+        print(f"The game is not saved: {PLAYED}: {error.strerror}.")
+    else:
+        print(f"Saved in {PLAYED}; `reversi replay` shows it.")
+
+
+def _says_yes(question: str) -> bool:
+    """Ask a question; the end of the input is no answer, and so is Ctrl-C: the game is over and saved."""
+    try:
+        return _ask(question).strip().lower() in ("y", "yes")
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return False
 
 
 def _start(args: argparse.Namespace, spec: str) -> tuple[Position, list[str]]:

@@ -1,4 +1,5 @@
-"""Step through a recorded game: one of a file, or written out, as f5d6c3, "1. f5 d6 2. c3", GGF or SGF.
+"""Step through a recorded game: one of a file, or written out, as f5d6c3, "1. f5 d6 2. c3", GGF or SGF; without either,
+the newest that was played here with `reversi play`.
 
 A file may be compressed, and its content tells its format: WTHOR, CSV with a column of transcripts, lines of
 transcripts, GGF, SGF, PGN or this program's own records; - reads any of these from standard input.  A game may take
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from reversi import json
 from reversi.errors import CorruptFileError, UsageError
-from scripts.arguments.common import add_ascii, add_json, add_size, draws_symbols, natural, positive
+from scripts.arguments.common import add_ascii, add_json, add_size, board_style, natural, positive
 from scripts.arguments.game_files import FiledGame, numbered, read_filed_games
 from scripts.arguments.positions import STANDARD_INPUT
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from reversi.games.rules import Game
 
 EXAMPLES = """
+reversi replay
 reversi replay f5d6c3d3c4
 reversi replay WTH_1999.wtb --game 12
 reversi replay games.ggf --game 3 --ply 20
@@ -38,8 +40,15 @@ SIZES = {3: "tictactoe", 4: "reversi4", 6: "reversi6", 8: "reversi8"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the game, the ply and the output format."""
-    parser.add_argument("source", metavar="GAME", help="a file of games, a game written out, or - for standard input")
-    parser.add_argument("--game", type=positive, metavar="N", help="which game of the file (default 1)")
+    parser.add_argument(
+        "source",
+        nargs="?",
+        metavar="GAME",
+        help="a file of games, a game written out, or - for standard input (default: runs/played.ggf)",
+    )
+    parser.add_argument(
+        "--game", type=positive, metavar="N", help="which game of the file (default 1, without GAME the newest)"
+    )
     parser.add_argument(
         "--ply",
         type=natural,
@@ -58,8 +67,9 @@ def run(args: argparse.Namespace) -> int:
     for option, value in (("--ply", args.ply), ("--game", args.game)):
         if args.all and value is not None:
             raise UsageError(f"expected --all or {option}, got both")
-    games = read_filed_games(args.source, _game_of_size(args.size), args.column)
-    chosen = games if args.all else games[:1] if args.game is None else [numbered(games, args.game)]
+    games = read_filed_games(_played() if args.source is None else args.source, _game_of_size(args.size), args.column)
+    usual = games[-1:] if args.source is None else games[:1]
+    chosen = games if args.all else usual if args.game is None else [numbered(games, args.game)]
     by_hand = not (args.all or args.json or args.source == STANDARD_INPUT) and _is_a_terminal()
     broken = 0
     for filed in chosen:
@@ -81,6 +91,15 @@ def run(args: argparse.Namespace) -> int:
     return 1 if broken else 0
 
 
+def _played() -> str:
+    """Return the file of the games played here, or raise UsageError."""
+    from reversi.runs import PLAYED
+
+    if not PLAYED.is_file():
+        raise UsageError(f"expected a game or a file of games; none was played here yet, as {PLAYED} would have it")
+    return str(PLAYED)
+
+
 def _is_a_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
@@ -94,7 +113,7 @@ def _show(filed: FiledGame, last: int, positions: Sequence[Position], args: argp
         for ply in plies:
             print(_json(filed, ply, positions[ply], moves))
         return
-    stepper = Stepper(positions, moves, ask=input, say=print, unicode=draws_symbols(args))
+    stepper = Stepper(positions, moves, ask=input, say=print, style=board_style(args))
     print(f"Game {filed.number} of {last}: {title}".rstrip(": "))
     if by_hand:
         stepper.step(args.ply or 0)

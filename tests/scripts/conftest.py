@@ -35,8 +35,9 @@ Reversi = Callable[..., Answer]
 
 
 @pytest.fixture
-def reversi(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Reversi:
-    """Return a function that runs `reversi` with these arguments and this standard input."""
+def reversi(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Reversi:
+    """Return a function that runs `reversi` with these arguments and this standard input, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object, stdin: str = "") -> Answer:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))

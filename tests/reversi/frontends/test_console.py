@@ -11,6 +11,7 @@ from reversi.analysis.analyzer import Analysis, Analyzer, Limit, MoveAnalysis, P
 from reversi.analysis.solver import SolverAnalyzer
 from reversi.errors import EngineError
 from reversi.formats.ggf import parse_ggf
+from reversi.frontends.board import Style
 from reversi.frontends.console import Console
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_action
@@ -41,7 +42,7 @@ def played(
     *,
     black: bool = True,
     start: str | None = None,
-    unicode: bool = False,
+    style: Style = "letters",
     opponent: Player | None = None,
     moves: Sequence[str] = (),
     analyzer: Callable[[], Analyzer] | None = None,
@@ -62,7 +63,7 @@ def played(
         person_is_black=black,
         ask=ask,
         say=said.append,
-        unicode=unicode,
+        style=style,
         moves=moves,
         analyzer=analyzer,
     )
@@ -146,7 +147,7 @@ def test_a_person_may_leave(line: str, answer: str) -> None:
 
 
 def test_discs_are_drawn_where_the_terminal_has_them() -> None:
-    assert "2 * ○ ● ·" in played([], unicode=True)[1]
+    assert "2 * ○ ● ·" in played([], style="symbols")[1]
     assert "2 * O X -" in played([])[1]
 
 
@@ -196,7 +197,7 @@ def test_an_engine_that_resigns_has_lost() -> None:
 def test_an_engine_that_fails_ends_the_game_and_its_moves_are_said() -> None:
     said: list[str] = []
     failing = engine(Program(gives_up_at=1, fails=True))
-    console = Console(START, failing, person_is_black=True, ask=lambda _: "b1", say=said.append, unicode=False)
+    console = Console(START, failing, person_is_black=True, ask=lambda _: "b1", say=said.append, style="letters")
     with pytest.raises(EngineError, match="gtp:it: it broke"):
         console.play()
     assert said[-1] == "The game: b1"
@@ -217,7 +218,7 @@ def test_ctrl_c_says_the_moves_too() -> None:
             return line
         raise KeyboardInterrupt
 
-    console = Console(START, First(), person_is_black=True, ask=ask, say=said.append, unicode=False)
+    console = Console(START, First(), person_is_black=True, ask=ask, say=said.append, style="letters")
     with pytest.raises(KeyboardInterrupt):
         console.play()
     assert said[-2:] == ["\nGoodbye.", "The game: b1a1"]
@@ -320,7 +321,7 @@ def test_a_record_says_who_resigned(black: bool, result: str) -> None:
 def test_tic_tac_toe_is_won_by_no_discs(black: bool, result: str) -> None:
     said: list[str] = []
     over = Position.parse("XXXOO---- O", game_named("tictactoe"))
-    Console(over, First(), person_is_black=black, ask=lambda _: "", say=said.append, unicode=False).play()
+    Console(over, First(), person_is_black=black, ask=lambda _: "", say=said.append, style="letters").play()
     assert said[-1].endswith(f"\ngame over, X wins\n{result}")
 
 
@@ -329,6 +330,6 @@ def test_tic_tac_toe_is_not_saved(tmp_path: Path) -> None:
     said: list[str] = []
     lines = iter([f"save {tmp_path / 'no.ggf'}", "quit"])
     start = Position.start(game)
-    Console(start, First(), person_is_black=True, ask=lambda _: next(lines), say=said.append, unicode=False).play()
+    Console(start, First(), person_is_black=True, ask=lambda _: next(lines), say=said.append, style="letters").play()
     assert "expected a game of Reversi to save in GGF, this is tictactoe" in said
     assert not (tmp_path / "no.ggf").exists()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reversi.frontends.board import Style
 from reversi.frontends.stepper import HELP, Stepper
 from reversi.games.position import Position
 
@@ -9,7 +10,7 @@ START = "-XOXOOOO-XOOXOOO X"
 """Black passes, White plays a1, Black passes, White plays a3."""
 
 
-def stepped(lines: list[str], *, ply: int = 0, unicode: bool = False) -> list[str]:
+def stepped(lines: list[str], *, ply: int = 0, style: Style = "letters") -> list[str]:
     """Return what was said while a person typed `lines` and then closed the input."""
     moves = ["pass", "a1", "pass", "a3"]
     positions = [Position.parse(START)]
@@ -23,7 +24,7 @@ def stepped(lines: list[str], *, ply: int = 0, unicode: bool = False) -> list[st
             return line
         raise EOFError
 
-    Stepper(positions, moves, ask=ask, say=said.append, unicode=unicode).step(ply)
+    Stepper(positions, moves, ask=ask, say=said.append, style=style).step(ply)
     return said
 
 
@@ -66,7 +67,7 @@ def test_anything_else_prints_what_can_be_typed_and_moves_the_transcript() -> No
 
 def test_the_picture_is_the_position() -> None:
     (shown,) = stepped(["q"], ply=2)
-    assert shown.endswith(Position.parse(START).play("pass").play("a1").drawing())
-    (drawn,) = stepped(["q"], ply=2, unicode=True)
+    assert shown.endswith(Position.parse(START).play("pass").play("a1").drawing("a1"))
+    (drawn,) = stepped(["q"], ply=2, style="symbols")
     assert drawn.splitlines()[1] == "Ply 2 of 4: White ○ plays a1"
-    assert "1 ○ ○ ○ ●" in drawn
+    assert "1[○]○ ○ ●" in drawn

@@ -16,6 +16,8 @@ from scripts.launch.code_package import CONFIG
 from scripts.ray import jobs
 from tests.scripts.conftest import Reversi
 
+CODE = Path(__file__).parents[3]
+
 SAVED = ("cluster=ray", "run.dir=/shared", "run.name=night", "+cluster.env_vars.A=b")
 
 
@@ -62,7 +64,10 @@ def test_a_job_carries_the_name_that_was_chosen_here(head: Head, reversi: Revers
     assert head.sent["runtime_env"] == {"env_vars": {"A": "b", "RAY_JOB_STOP_WAIT_TIME_S": "120"}}
 
 
-def test_a_run_that_goes_on_is_sent_like_a_new_one(head: Head, run_here: Path, reversi: Reversi) -> None:
+def test_a_run_that_goes_on_is_sent_like_a_new_one(
+    head: Head, run_here: Path, reversi: Reversi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(CODE)
     changes = ("run.minutes=9", "cluster.working_dir=./.", "++cluster.env_vars.A=c", "+cluster.actors.cpu.labels.x=y")
     assert reversi("launch", f"resume={run_here}", *changes).code == 0
     assert head.sent["command"][3:] == ("train", f"resume={run_here}", *changes)
@@ -83,7 +88,7 @@ def test_a_run_that_goes_on_is_sent_like_a_new_one(head: Head, run_here: Path, r
         (["registry.url=models"], "registry.url must be an absolute path"),
         (["cluster.working_dir={conf}"], "cluster.working_dir must be a folder with this code, got "),
         (["cluster.working_dir=/nowhere"], "scripts/cli.py is not in it"),
-        (["cluster.working_dir=.", "cluster.excludes=[scripts]"], "scripts/cli.py is not sent (cluster.excludes"),
+        ([f"cluster.working_dir={CODE}", "cluster.excludes=[scripts]"], "scripts/cli.py is not sent (cluster.excludes"),
     ],
 )
 @pytest.mark.parametrize("new", [True, False], ids=["new", "resumed"])

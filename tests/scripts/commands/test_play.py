@@ -9,12 +9,16 @@ from reversi.formats.ggf import parse_ggf
 from reversi.games.notation import action_name
 from tests.scripts.conftest import Reversi
 
+EVERY_MOVE = "".join(f"{column}{row}\n" for column in "abcd" for row in "1234") * 16
+"""Enough for a game on 4x4: illegal moves are asked for again."""
+
 
 def test_the_champion_is_the_default_opponent(reversi: Reversi, registry: Path) -> None:
     answer = reversi("play", "--registry", registry, "--simulations", 4, "--ascii", stdin="c2\n")
     assert answer.code == 0
     assert "against mcts:3:4" in answer.out
-    assert "your move: c2\nmcts:3:4 plays " in answer.out
+    assert "your move: c2\n\n  a b c d e f\n1 - - - - - -\n2 - -[X]- - -\n" in answer.out
+    assert "\nmcts:3:4 plays " in answer.out
 
 
 def test_the_size_is_the_models(reversi: Reversi, registry: Path) -> None:
@@ -23,11 +27,40 @@ def test_the_size_is_the_models(reversi: Reversi, registry: Path) -> None:
 
 
 def test_a_whole_game_can_be_scripted(reversi: Reversi) -> None:
-    lines = "".join(f"{column}{row}\n" for column in "abcd" for row in "1234") * 16
-    answer = reversi("play", "greedy", "--size", 4, "--seed", 1, "--ascii", stdin=lines)
+    answer = reversi("play", "greedy", "--size", 4, "--seed", 1, "--ascii", stdin=EVERY_MOVE)
     assert answer.code == 0
-    assert "game over" in answer.out
-    assert answer.out.splitlines()[-1].startswith("The game: ")
+    assert answer.out.count("game over") == 1
+    said = [line.partition(":")[0] for line in answer.out.splitlines()[-3:]]
+    assert said == ["The game", "Saved in runs/played.ggf; `reversi replay` shows it.", said[2]]
+    assert said[2].startswith("Again, as White? [y/n] ")
+
+
+def test_another_game_is_played_with_colours_changed_and_both_are_kept(reversi: Reversi, tmp_path: Path) -> None:
+    answer = reversi("play", "greedy", "--size", 4, "--ascii", stdin="resign\ny\nresign\nyes\nb1\nquit\n")
+    assert answer.code == 0
+    lines = answer.out.splitlines()
+    sides = [line.split()[2] for line in lines if line.startswith("You are ")]
+    assert sides == ["Black", "White", "Black"]
+    asked = [line for line in lines if line.startswith("Again")]
+    assert asked == ["Again, as White? [y/n] y", "Again, as Black? [y/n] yes"]
+    kept = [parse_ggf(line) for line in (tmp_path / "runs" / "played.ggf").read_text().splitlines()]
+    assert [(game.tags["PB"], len(game.moves)) for game in kept] == [("greedy", 1), ("you", 2)], "none without a move"
+    shown = reversi("replay", "--ascii")
+    assert shown.out.startswith("Game 2 of 2: ")
+    assert reversi("replay", "--all").out.count("The start") == 2
+
+
+def test_nothing_was_played_here(reversi: Reversi) -> None:
+    answer = reversi("replay")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("error: expected a game or a file of games; none was played here yet")
+
+
+def test_a_game_that_cannot_be_kept_is_played_all_the_same(reversi: Reversi, tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("no folder")
+    answer = reversi("play", "greedy", "--size", 4, stdin="b1\nquit\n")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.splitlines()[-1] == "The game is not saved: runs/played.ggf: File exists."
 
 
 def test_white_lets_black_begin(reversi: Reversi) -> None:
@@ -77,12 +110,10 @@ def test_a_game_goes_on_from_moves_a_position_or_a_file(reversi: Reversi, tmp_pa
     answer = reversi("play", "greedy", "--start", start, "--ascii", stdin="c5\n")
     assert answer.code == 0
     assert answer.out.startswith("You are Black (X) against greedy.")
-    shown = answer.out[answer.out.index("  a b c d e f") :].splitlines()
-    assert [line[2:].replace("*", "-").replace(" ", "") for line in shown[1:7]] == [
-        POSITION[row * 6 : row * 6 + 6] for row in range(6)
-    ]
+    shown = answer.out[answer.out.index("  a b c d e f") :].translate(str.maketrans("*", "-", " []")).splitlines()
+    assert [line[1:] for line in shown[1:7]] == [POSITION[row * 6 : row * 6 + 6] for row in range(6)]
     moves = "" if start.startswith("-") else "c2b4"
-    assert f": {moves}c5" in answer.out.splitlines()[-1]
+    assert f": {moves}c5" in answer.out.splitlines()[-2]
 
 
 def test_the_person_has_the_side_to_move_unless_another_is_asked_for(reversi: Reversi) -> None:
@@ -103,14 +134,13 @@ def test_the_board_is_the_models_or_that_of_the_start(reversi: Reversi, registry
 def test_a_game_that_was_saved_goes_on(reversi: Reversi, tmp_path: Path) -> None:
     half, whole = tmp_path / "half.ggf", tmp_path / "whole.ggf"
     options = ("play", "greedy", "--size", 4, "--seed", 1, "--ascii")
-    lines = "".join(f"{column}{row}\n" for column in "abcd" for row in "1234")
-    begun = reversi(*options, stdin=f"b1\nsave {half}\nquit\n").out.splitlines()[-1].removeprefix("The game: ")
-    answer = reversi(*options[:2], "--start", half, "--save", whole, stdin=lines * 16)
+    begun = reversi(*options, stdin=f"b1\nsave {half}\nquit\n").out.splitlines()[-2].removeprefix("The game: ")
+    answer = reversi(*options[:2], "--start", half, "--save", whole, stdin=EVERY_MOVE)
     assert f"The game so far: {begun}" in answer.out
     saved = parse_ggf(whole.read_text())
     assert saved.positions[-1].is_over
     names = [action_name(saved.start.game, move.action) for move in saved.moves]
-    assert answer.out.splitlines()[-1] == f"The game: {''.join(name for name in names if name != 'pass')}"
+    assert answer.out.splitlines()[-2] == f"The game: {''.join(name for name in names if name != 'pass')}"
     over = reversi(*options[:2], "--start", whole)
     assert (over.code, over.err) == (2, f"error: expected a game that is not over, got '{whole}'\n")
 
