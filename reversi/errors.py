@@ -7,6 +7,8 @@ A message says what was expected, what was given and what to do, on one line; of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class ReversiError(Exception):
     """Base of all errors with an external cause, as opposed to bugs; printed as one line, never as a traceback."""
@@ -84,6 +86,18 @@ class NoGatedModelError(ReversiError):
     """A valid registry without a gated model."""
 
     exit_code = 4
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is spelled most like `name`, None if none is like it."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, list(known), 1)), None)
+
+
+def did_you_mean(guess: str | None) -> str:
+    """Return what follows an unknown name in an error, before the names that are known: a question, or a semicolon."""
+    return ";" if guess is None else f", did you mean {guess!r}?"
 
 
 def unreadable(path: object, what: str, error: OSError) -> UsageError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import shutil
 import signal
 import sys
@@ -21,70 +22,71 @@ import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from reversi import __version__
-from reversi.errors import ReversiError, UnknownPlayerError, UsageError, first_line, printable
+from reversi.errors import (
+    ReversiError,
+    UnknownPlayerError,
+    UsageError,
+    closest,
+    did_you_mean,
+    first_line,
+    printable,
+)
 from reversi.extras import missing_package
 from reversi.urls import masked
+from scripts import completion
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-COMMANDS = {
-    "train": "train a model from nothing, or resume a run",
-    "launch": "submit a training job to a Ray cluster",
-    "watch": "watch a run on a page in a browser",
-    "status": "show a run or job",
-    "stop": "save and stop a run, and print the resume command",
-    "scale": "change the number of actors of a training run or job",
-    "play": "play in the terminal against any player",
-    "serve": "play and analyse in a browser",
-    "match": "play a match between two players: score, interval, Elo",
-    "rate": "rate many players against each other, with error bars",
-    "replay": "step through a recorded game",
-    "review": "say what every move of a game lost, and a better one",
-    "analyze": "analyze positions from a file or standard input",
-    "solve": "solve positions from a file or standard input exactly",
-    "report": "write a run's page as one file",
-    "data": "write the games that a run kept, for other learners",
-    "picture": "draw the learning curves of a run",
-    "prove": "enumerate every game of a player on a small board and report losses",
-    "label": "create a set of positions with the exact score of every move",
-    "gtp": "run as an engine for Quarry, GoGui and other GTP programs",
-    "nboard": "run as an engine for NBoard",
-    "pull": "download the newest gated model from a registry",
-    "push": "publish a run's champion in a folder, a bucket or a hub",
-    "models": "list the models of a registry: verdict, Elo, truth, cost; roll its champion back",
-    "export": "write a model as an ONNX file for other programs",
-    "bench": "measure the speed of every layer on this machine",
-    "perft": "count the leaves of the game tree",
-    "signature": "print one number that changes when the search behaves differently",
+GROUPS = {
+    "Train": {
+        "train": "train a model from nothing, or resume a run",
+        "status": "show a run or job",
+        "watch": "watch a run on a page in a browser",
+        "stop": "save and stop a run, and print the resume command",
+        "scale": "change the number of actors of a run or job",
+        "launch": "submit a training job to a Ray cluster",
+        "picture": "draw the learning curves of a run",
+        "report": "write a run's page as one file",
+        "data": "write the games that a run kept, for other learners",
+    },
+    "Play": {
+        "play": "play in the terminal against any player",
+        "serve": "play and analyse in a browser",
+        "replay": "step through a recorded game",
+        "match": "play a match between two players: score, interval, Elo",
+        "rate": "rate many players against each other, with error bars",
+    },
+    "Analyse": {
+        "review": "say what every move of a game lost, and a better one",
+        "analyze": "analyze positions from a file or standard input",
+        "solve": "solve positions from a file or standard input exactly",
+        "label": "create positions with the exact score of every move",
+        "prove": "play every game of a player on a small board",
+    },
+    "Models": {
+        "models": "list a registry's models, or roll its champion back",
+        "pull": "download the newest gated model from a registry",
+        "push": "publish a champion in a folder, a bucket or a hub",
+        "export": "write a model as an ONNX file for other programs",
+    },
+    "Engines": {
+        "gtp": "run as an engine for GoGui and other GTP programs",
+        "nboard": "run as an engine for NBoard",
+    },
+    "Check": {
+        "bench": "measure the speed of every layer on this machine",
+        "perft": "count the leaves of the game tree",
+        "signature": "print a number that tells if the search behaves as before",
+    },
 }
-"""Every command with its summary, in the order of `reversi --help`."""
+"""Every command with its summary, in the groups and the order of `reversi --help`, whose lines fit 80 columns."""
 
-TRAIN_HELP = """\
-examples:
-  reversi train                                    the default job: 6x6, ten minutes, this machine
-  reversi train run.minutes=60 run.name=long       longer, with a name
-  reversi train experiment=reversi8_laptop         another experiment
-  reversi train cluster=serial                     everything in one process, for a debugger
-  reversi train resume=runs/long                   continue a stopped run from its last checkpoint
-  reversi train --config-dir conf2 experiment=mine an experiment of your own, conf2/experiment/mine.yaml
-  reversi train --multirun run.seed=1,2,3          one run after another, by Hydra's syntax for sweeps
-  reversi train --cfg job                          print the whole configuration and exit
-
-usage: reversi train [--help] [KEY=VALUE ...]
-
-Train a model from nothing by self-play, replay, learner and gate, in a folder runs/NAME.  The configuration is in
-conf/, one group per part: GROUP=CHOICE selects a file of a group, KEY=VALUE overrides a single value (Hydra's syntax).
-Ctrl-C once saves the run and stops within seconds; twice stops at once.
-"""
-
-TRAIN_MEANINGS = """
-The comments in conf/ describe the choices.  The meaning, unit and range of every key are in the docstrings of the
-configuration dataclasses; scripts/config/job.py leads to each of them.
-"""
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+"""Every command with its summary."""
 
 
 class Command(Protocol):
@@ -113,6 +115,18 @@ class CommandParser(argparse.ArgumentParser):
         """Write the help; argparse would ignore a full disk."""
         print(message, end="", file=file)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the arguments; an unknown option is answered with the one that is spelled most like it."""
+        known, unknown = self.parse_known_args(args, namespace)
+        for option in unknown:
+            if option.startswith("--"):
+                options = re.findall(r"(?<![\w-])--[a-z-]+", super().format_help())
+                guess = did_you_mean(closest(option.partition("=")[0], options))
+                raise UsageError(f"unknown option {option!r}{guess} see '{self.prog} --help'")
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known
+
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with a reference to the command's help."""
         raise UsageError(f"{message}; see '{self.prog} --help'")
@@ -120,6 +134,8 @@ class CommandParser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; the entry point of `reversi`."""
+    if completion.ASKED in os.environ:
+        completion.complete(COMMANDS, lambda name, parser: command_of(name).add_arguments(parser))
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_closed_streams()
     try:
@@ -217,39 +233,24 @@ def dispatch(arguments: list[str]) -> int:
     except SystemExit as stop:  # argparse ends the process after --help
         return int(stop.code or 0)
     except UnknownPlayerError as error:
-        raise UsageError(f"{error}; see 'reversi {name} --help' for players") from error
+        joint = "" if str(error).endswith("?") else ";"
+        raise UsageError(f"{error}{joint} see 'reversi {name} --help' for players") from error
 
 
 def _train(overrides: list[str]) -> int:
     if "-h" in overrides or "--help" in overrides:
-        print(_train_help(), end="")
+        from scripts.config.help import train_help
+
+        print(train_help(), end="")
         return 0
     from scripts.commands import train
 
     return train.run(overrides)
 
 
-def _train_help() -> str:
-    """Return the help of `train`, with the groups of `conf/` and their choices."""
-    from scripts.config.compose import choices_by_group
-
-    found = choices_by_group()
-    width = max(map(len, found))
-    lines = []
-    for group, choices in found.items():
-        text = textwrap.fill(", ".join(choices), 116 - width - 4)
-        lines.append(f"  {group:<{width}}  " + textwrap.indent(text, " " * (width + 4)).lstrip())
-    return TRAIN_HELP + "\nexperiments and groups:\n" + "\n".join(lines) + "\n" + TRAIN_MEANINGS
-
-
 def _unknown(name: str) -> UsageError:
     """Return the error for a command that does not exist, with the most similar one that does."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, COMMANDS, 1)
-    return UsageError(
-        f"unknown command {name!r}{f', did you mean {close[0]!r}?' if close else ';'} try 'reversi --help'"
-    )
+    return UsageError(f"unknown command {name!r}{did_you_mean(closest(name, COMMANDS))} try 'reversi --help'")
 
 
 def parser_of(name: str) -> CommandParser:
@@ -287,7 +288,11 @@ def _wrapped(text: str) -> str:
 
 def _overview() -> str:
     width = max(map(len, COMMANDS))
-    lines = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
+    groups = [
+        line
+        for group, commands in GROUPS.items()
+        for line in (f"{group}:", *(f"  {name:<{width}}  {summary}" for name, summary in commands.items()), "")
+    ]
     return "\n".join(
         [
             "examples:",
@@ -296,10 +301,9 @@ def _overview() -> str:
             "",
             "usage: reversi COMMAND [arguments]",
             "",
-            "commands:",
-            *lines,
-            "",
-            "exit codes: 0 ok, 1 failed, 2 usage, 3 unreachable, 4 no gated model yet, 130 interrupted",
+            *groups,
+            "exit codes: 0 ok, 1 failed, 2 usage, 3 unreachable, 4 no gated model yet,",
+            "130 interrupted",
             "",
             "`reversi COMMAND --help` describes a command.",
         ]

@@ -72,7 +72,7 @@ LADDERS = {
         *("config", "replay", "schedule", "prefetch", "batches", "algorithms", "cpu_pass", "training", "learner"),
         *("weight_store", "remote"),
     ),
-    "scripts": ("config", "curves", "run", "ray", "launch", "rate", "bench", "arguments", "commands"),
+    "scripts": ("config", "curves", "completion", "run", "ray", "launch", "rate", "bench", "arguments", "commands"),
 }
 """Parts of a package, files and folders; each imports only itself and those before it."""
 

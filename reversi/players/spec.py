@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from reversi.alphabeta.alphabeta import MAX_DEPTH
-from reversi.errors import UnknownPlayerError, UsageError
+from reversi.errors import UnknownPlayerError, UsageError, closest, did_you_mean
 from reversi.games.rules import Game, game_named
 from reversi.players.engines.engine import EngineLimits
 from reversi.players.model import (
@@ -119,7 +119,9 @@ def make_player(
     if not model and kind in ("policy", "mcts"):
         raise UsageError(f"expected a model in {spec!r}, as in {kind}:gated")
     if not model:
-        raise UnknownPlayerError(f"unknown player {spec!r}")
+        guess = closest(kind, (*PREFIXES, *NAMES))
+        question = did_you_mean(guess + spec[len(kind) :]) if guess else ""
+        raise UnknownPlayerError(f"unknown player {spec!r}{question}")
     from reversi.model.lookup import choose
 
     if search is None and simulations is None:

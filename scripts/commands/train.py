@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import ConfigError, ReversiError, UsageError
+from reversi.errors import ConfigError, ReversiError, UsageError, closest, did_you_mean
 from reversi.urls import masked
 from scripts.config.compose import AUTO, RESUME, compose, each_job
 from scripts.config.overrides import resumed_run, spelled, without_config_dir
@@ -35,7 +35,8 @@ def run(overrides: list[str]) -> int:
         return _sweep([item for item in overrides if item not in SWEEP])
     flags = [item.partition("=")[0] for item in overrides if item.startswith("-")]
     if unknown := [flag for flag in flags if flag not in HYDRA_FLAGS]:
-        raise UsageError(f"unknown option {unknown[0]!r}; see 'reversi train --help'")
+        question = did_you_mean(closest(unknown[0], HYDRA_FLAGS | SWEEP | {"--config-dir", "--help"}))
+        raise UsageError(f"unknown option {unknown[0]!r}{question} see 'reversi train --help'")
     if flags:
         return _show(overrides)
     return _exit_code(train(overrides))

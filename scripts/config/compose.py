@@ -6,12 +6,12 @@ import itertools
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reversi.errors import ConfigError, first_line, unreadable
+from reversi.errors import ConfigError, closest, did_you_mean, first_line, unreadable
 from reversi.settings import known, members
 from scripts.config.overrides import SEARCH_PATH, check_hydra_keys, spelled
 
@@ -167,7 +167,7 @@ def _set(values: dict[str, Any], key: str, value: Any, written: str) -> None:
             raise ConfigError(f"unknown key {key!r}; {where} is a single value")
         if names is not None and part not in names:
             under = f"under {where}" if where else "at the top"
-            raise ConfigError(f"unknown key {key!r}; valid {under}: {', '.join(names)}")
+            raise ConfigError(f"unknown key {key!r}{_like(key, depth, names)} valid {under}: {', '.join(names)}")
         kind = Any if names is None else names[part]
         if depth < len(parents):
             group = group.setdefault(part, {})
@@ -319,7 +319,7 @@ def _one_line(error: Exception, overrides: list[str]) -> str:
     if match := re.search(r"Could not find '([^']+)'", text):
         return f"unknown choice {match[1]!r}{_valid_choices(match[1])}"
     if match := re.search(r"Could not override '?([\w/]+)'?\. *No match in the defaults list", text, re.S):
-        return f"unknown group {match[1]!r}; valid: {', '.join(_groups())}"
+        return f"unknown group {match[1]!r}{did_you_mean(closest(match[1], _groups()))} valid: {', '.join(_groups())}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return f"cannot read {' '.join(overrides)!r}: {lines[0] if lines else type(error).__name__}"
 
@@ -330,9 +330,9 @@ def _groups() -> list[str]:
 
 
 def _valid_choices(choice: str) -> str:
-    group = choice.rpartition("/")[0]
+    group, _, name = choice.rpartition("/")
     names = sorted(p.stem for p in (conf_folder() / group).glob("*.yaml")) if group else []
-    return f"; valid for {group}: {', '.join(names)}" if names else ""
+    return f"{did_you_mean(closest(name, names))} valid for {group}: {', '.join(names)}" if names else ""
 
 
 def _chosen_config(overrides: list[str]) -> Any:
@@ -353,4 +353,14 @@ def _valid_keys(node: Any, key: str) -> str:
         node, path = node[part], [*path, part]
     if not hasattr(node, "keys"):
         return f"; {'.'.join(path)} is a single value"
-    return f"; valid {'under ' + '.'.join(path) if path else 'at the top'}: {', '.join(map(str, node.keys()))}"
+    names = list(map(str, node))
+    where = f"under {'.'.join(path)}" if path else "at the top"
+    more = () if path else (*_groups(), RESUME)
+    return f"{_like(key, len(path), (*names, *more))} valid {where}: {', '.join(names)}"
+
+
+def _like(key: str, depth: int, names: Iterable[str]) -> str:
+    """Return the question whether part `depth` of a dotted key was meant as one of `names`, or a semicolon."""
+    parts = key.split(".")
+    guess = closest(parts[depth], names)
+    return did_you_mean(guess and ".".join([*parts[:depth], guess, *parts[depth + 1 :]]))

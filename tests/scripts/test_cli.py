@@ -11,6 +11,8 @@ from reversi import __version__
 from reversi.errors import NoGatedModelError, ReversiError, UnreachableError
 from scripts import cli
 from scripts.commands import perft, signature
+from scripts.config.compose import choices_by_group, compose
+from scripts.config.help import SETTINGS, sentence_of
 from tests.scripts.conftest import Reversi
 
 
@@ -126,3 +128,44 @@ def test_the_signature_is_one_number(reversi: Reversi) -> None:
 
     assert reversi("signature").out == f"{computed()}\n"
     assert reversi("signature", "--json").out == f'{{"signature": {computed()}}}\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "guess"),
+    [
+        ("paly", "'play'"),
+        ("play --simulatons 4", "'--simulations'"),
+        ("play greddy", "'greedy'"),
+        ("match --a mtcs:gated:64 --b random", "'mcts:gated:64'"),
+        ("train experment=reversi8_gpu", "'experiment'"),
+        ("train experiment=reversi8_latop", "'reversi8_laptop'"),
+        ("train run.minuets=3", "'run.minutes'"),
+        ("train seach.simulations=3", "'search.simulations'"),
+        ("train --cgf job", "'--cfg'"),
+    ],
+)
+def test_a_misspelled_name_is_answered_with_the_one_that_was_meant(reversi: Reversi, line: str, guess: str) -> None:
+    answer = reversi(*line.split())
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert f", did you mean {guess}? " in answer.err
+
+
+def test_the_help_of_commands_and_of_training_fits_eighty_columns(
+    reversi: Reversi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for help_text in (reversi("--help").out, reversi("train", "--help").out):
+        assert max(map(len, help_text.splitlines())) < 80
+
+
+def test_the_help_of_training_has_every_experiment_and_only_settings_that_there_are(reversi: Reversi) -> None:
+    shown = reversi("train", "--help").out
+    for name in choices_by_group()["experiment"]:
+        assert f"\n  {name}  " in shown
+        assert 10 < len(sentence_of(name)) < 70, name
+    values = compose([])
+    for setting in SETTINGS:
+        node = values
+        for part in setting.split("."):
+            assert part in node, setting
+            node = node[part]

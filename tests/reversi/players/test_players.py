@@ -266,7 +266,7 @@ def test_large_trees_are_searched_in_smaller_batches(simulations: int) -> None:
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("nobody", "unknown player 'nobody'$"),
+        ("someone", "unknown player 'someone'$"),
         ("", "unknown player ''"),
         ("random:3", "unknown player 'random:3'"),
         ("flat-mc:0", "expected a whole number from 1 to 1000000 at the end of 'flat-mc:0', got '0'"),

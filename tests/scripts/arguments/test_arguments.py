@@ -37,7 +37,9 @@ def test_only_engines_have_a_protocol_that_sets_a_limit() -> None:
 
 def test_a_wrong_flag_of_train_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["train", "--hlep"]) == 2
-    assert capsys.readouterr().err == "error: unknown option '--hlep'; see 'reversi train --help'\n"
+    assert (
+        capsys.readouterr().err == "error: unknown option '--hlep', did you mean '--help'? see 'reversi train --help'\n"
+    )
 
 
 def test_the_help_of_train_lists_what_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:

@@ -214,16 +214,16 @@ def test_a_start_is_one_game_without_a_fault(reversi: Reversi, tmp_path: Path) -
 @pytest.mark.parametrize(
     "command",
     [
-        "play nobody",
-        "match --a nobody --b random",
-        "rate --players random greedy --anchor nobody",
-        "gtp --player nobody",
+        "play someone",
+        "match --a someone --b random",
+        "rate --players random greedy --anchor someone",
+        "gtp --player someone",
     ],
 )
 def test_an_unknown_player_is_explained_by_the_help_of_the_command(reversi: Reversi, command: str) -> None:
     answer, name = reversi(*command.split(), "--size", 6), command.split()[0]
     assert answer.code == 2
-    assert answer.err == f"error: unknown player 'nobody'; see 'reversi {name} --help' for players\n"
+    assert answer.err == f"error: unknown player 'someone'; see 'reversi {name} --help' for players\n"
     assert "players:\n  random, greedy" in reversi(name, "--help").out
 
 
