@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from reversi.analysis.of_model import analysed_empties
 from scripts.arguments.common import add_model, add_registry, add_size, add_threads, game_of_size, natural, seconds
-from scripts.arguments.engine import ANALYSED_BY_BOARD, add_solve, analysed_empties, solve_of
+from scripts.arguments.engine import ANALYSED_BY_BOARD, add_solve, solve_of
 
 if TYPE_CHECKING:
     from reversi.analysis.analyzer import Analysis
@@ -70,7 +71,7 @@ def analyse_with(args: argparse.Namespace, game: Game, weights: Weights, simulat
 def _one_by_one(args: argparse.Namespace, game: Game, weights: Weights) -> Analyse:
     """Return what analyzes each position with --seconds."""
     from reversi.analysis.analyzer import Limit
-    from scripts.arguments.engine import search_analyzer, solving
+    from reversi.analysis.of_model import search_analyzer, solving
 
     search = search_analyzer(weights, game, threads=args.threads, tree=True)
     analyzer = solving(search, solve_of(args), winner_takes_empties=False)

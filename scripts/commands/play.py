@@ -181,9 +181,9 @@ def _start(args: argparse.Namespace, spec: str) -> tuple[Position, list[str]]:
 def _analyzer(args: argparse.Namespace, spec: str, game: Game, opponent: Player) -> Analyzer:
     """Return what evaluates moves for hints: the opponent's model, if it has one, and near the end the exact solver."""
     from reversi.analysis.analyzer import PlayerAnalyzer
+    from reversi.analysis.of_model import search_analyzer, solving
     from reversi.model.lookup import load_model
     from reversi.players.spec import model_of_spec
-    from scripts.arguments.engine import search_analyzer, solving
 
     model = model_of_spec(spec)
     if model is None:

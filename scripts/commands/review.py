@@ -24,10 +24,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from reversi import json
+from reversi.analysis.of_model import search_analyzer
 from reversi.analysis.review import SIMULATIONS, deciding_move, marks_of, review, sums_of
 from scripts.arguments.analysis import add_analysis, analyse_with, model_to_analyse
 from scripts.arguments.common import add_json, positive
-from scripts.arguments.engine import reviewer, search_analyzer, solve_of
+from scripts.arguments.engine import reviewer, solve_of
 from scripts.arguments.game_files import FiledGame, numbered, read_filed_games
 
 if TYPE_CHECKING:

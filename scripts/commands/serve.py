@@ -13,19 +13,16 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
+from reversi.analysis.of_model import SIMULATIONS, analysed_empties, search_analyzer, solving
 from scripts.arguments.common import add_address_arguments, game_of_size
 from scripts.arguments.engine import (
-    SIMULATIONS,
     add_engine_arguments,
-    analysed_empties,
     check_engine_arguments,
     game_of_model,
     game_to_play,
     player_analyzer,
     reviewer,
-    search_analyzer,
     solve_of,
-    solving,
 )
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from reversi.analysis.analyzer import Limit
+from reversi.analysis.of_model import search_analyzer, solving
 from reversi.formats.ggf import GgfGame
 from reversi.games.position import Position
 from reversi.model.lookup import load_model
-from scripts.arguments.engine import search_analyzer, solving
 from tests.scripts.commands.reviewed_game import ending
 from tests.scripts.conftest import Reversi
 
