@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from reversi.errors import IllegalMoveError, NotationError
 from reversi.games import rules
 from reversi.games.bitboard import Masks
+from reversi.games.board_svg import board_svg
 from reversi.games.notation import PASS, action_name, parse_action, plain, read_side
 from reversi.games.rules import GAMES, UNFINISHED, Game, game_named
 
@@ -160,17 +161,30 @@ class Position:
             row, column = divmod(parse_action(self.game, last), size)
             line, at = f"{lines[row + 1]} ", 2 * column + 1
             lines[row + 1] = f"{line[:at]}[{line[at + 1]}]{line[at + 3 :]}".rstrip()
-        return "\n".join([*lines, self._summary()])
+        return "\n".join([*lines, self._summary(BLACK, WHITE)])
 
-    def _summary(self) -> str:
-        discs = f" ({BLACK} {self.black.bit_count()}, {WHITE} {self.white.bit_count()})"
+    def picture(self, marks: Mapping[int, str] | None = None) -> str:
+        """Return the board as SVG.
+
+        marks  texts on empty squares, by action; by default dots in the colour of the side to move on legal moves
+        """
+        if marks is None:
+            marks = dict.fromkeys(self.legal_actions(), BLACK if self.black_to_move else WHITE)
+        return board_svg("".join(self._symbols()), self.game.size, marks, self._summary("Black", "White"))
+
+    def _repr_svg_(self) -> str:
+        """Return the picture that notebooks show."""
+        return self.picture()
+
+    def _summary(self, black: str, white: str) -> str:
+        discs = f" ({black} {self.black.bit_count()}, {white} {self.white.bit_count()})"
         count = discs if self.game.counts_discs else ""
         if self.is_over:
             margin = self.black_margin
-            winner = "a draw" if margin == 0 else f"{BLACK if margin > 0 else WHITE} wins"
+            winner = "a draw" if margin == 0 else f"{black if margin > 0 else white} wins"
             return f"game over, {winner}{count}"
         must_pass = self.legal_moves() == [PASS]
-        return f"{BLACK if self.black_to_move else WHITE} to move{' must pass' if must_pass else ''}{count}"
+        return f"{black if self.black_to_move else white} to move{' must pass' if must_pass else ''}{count}"
 
     def _symbols(self) -> Iterator[str]:
         for square in _squares(self.game):
