@@ -31,7 +31,7 @@ from reversi.games.rules import (
     outcomes,
     play_batch,
 )
-from reversi.players import AnyPlayer, Forfeit, HistoryPlayer
+from reversi.players import AnyPlayer, Forfeit, HistoryPlayer, check_game
 
 log = logging.getLogger(__name__)
 
@@ -125,6 +125,8 @@ class Match:
         if len(openings) < games // 2:
             raise UsageError(f"expected at least {games // 2} openings for {games} games, got {len(openings)}")
         self.game, self.player_a, self.player_b = game_named(game), player_a, player_b
+        for player in (player_a, player_b):
+            check_game(player, self.game)
         follows = any(isinstance(player, HistoryPlayer) for player in (player_a, player_b))
         self._games_at_once, self._certain = 1 if follows else games_at_once, certain
         opening = np.arange(games) // 2

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reversi.errors import IllegalMoveError, NotationError
+from reversi.errors import IllegalMoveError, NotationError, UsageError
 from reversi.games import rules
 from reversi.games.bitboard import Masks
 from reversi.games.board_svg import board_svg
@@ -139,6 +139,15 @@ class Position:
             raise self.refusal(action_name(self.game, action) if known else move)
         own, opp = rules.play(self.game.id, np.uint64(self.own), np.uint64(self.opp), action)
         return Position(self.game, int(own), int(opp), not self.black_to_move)
+
+    def expect_move(self) -> None:
+        """Raise UsageError unless this is a position of its game in which there is a move to play."""
+        discs = self.own | self.opp
+        if self.own & self.opp or discs != discs & self.game.board_mask:
+            masks = f"own={self.own:#x}, opp={self.opp:#x}"
+            raise UsageError(f"expected discs on squares of {self.game.name}, one on each at most, got {masks}")
+        if self.is_over:
+            raise UsageError(f"expected a position with a move to play, the game is over in {str(self)!r}")
 
     def refusal(self, move: str | int) -> IllegalMoveError:
         """Return the error for a move that is not legal here, as it was given."""

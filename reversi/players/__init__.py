@@ -20,7 +20,7 @@ from reversi.players.plain import (
     RandomPlayer,
     UctPlayer,
 )
-from reversi.players.player import AnyPlayer, Forfeit, HistoryPlayer, Player, choose_move
+from reversi.players.player import AnyPlayer, Forfeit, HistoryPlayer, Player, check_game, choose_move
 from reversi.players.spec import PREFIXES, SIMULATIONS, make_any_player, make_player
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Watch",
     "alphabeta_of",
     "batch_of",
+    "check_game",
     "choose_move",
     "make_any_player",
     "make_player",

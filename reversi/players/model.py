@@ -60,7 +60,7 @@ class SearchPlayer:
     ) -> None:
         """The player keeps no state between calls, and without a time for each position, `seconds`, it is
         deterministic."""
-        self.name = name
+        self.name, self.game = name, game
         self.config = config
         self.batch = batch_of(config.simulations) if seconds is None else 1
         """Number of positions searched at once."""
@@ -95,7 +95,7 @@ class AlphaBetaModelPlayer:
     ) -> None:
         """With a depth or `nodes`, positions to search, a move depends on the position alone; with a time the table is
         kept from move to move."""
-        self.name = name
+        self.name, self.game = name, search.game
         self._search, self._depth, self._nodes, self._seconds = search, depth, nodes, seconds
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:

@@ -19,12 +19,12 @@ class RandomPlayer:
 
     def __init__(self, game: Game, rng: np.random.Generator) -> None:
         self.name = "random"
-        self._game, self._rng = game, rng
+        self.game, self._rng = game, rng
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Draw one legal action per position."""
-        legal = np.zeros((len(own), self._game.actions), np.uint8)
-        legal_actions_mask(self._game.id, own, opp, legal)
+        legal = np.zeros((len(own), self.game.actions), np.uint8)
+        legal_actions_mask(self.game.id, own, opp, legal)
         return _best(legal, self._rng)
 
 
@@ -33,12 +33,12 @@ class GreedyPlayer:
 
     def __init__(self, game: Game, rng: np.random.Generator) -> None:
         self.name = "greedy"
-        self._game, self._rng = game, rng
+        self.game, self._rng = game, rng
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Count the discs after each legal action and draw among the best."""
-        discs = np.full((len(own), self._game.actions), -1, np.int16)
-        discs_after(self._game.id, own, opp, discs)
+        discs = np.full((len(own), self.game.actions), -1, np.int16)
+        discs_after(self.game.id, own, opp, discs)
         return _best(discs, self._rng)
 
 
@@ -48,12 +48,12 @@ class FlatMonteCarloPlayer:
     def __init__(self, game: Game, playouts: int, rng: np.random.Generator, threads: int = 1) -> None:
         """`playouts` is the number of random games per decision, over all legal actions together."""
         self.name = f"flat-mc:{playouts}"
-        self._game, self._playouts, self._rng, self._threads = game, playouts, rng, Threads(threads)
+        self.game, self._playouts, self._rng, self._threads = game, playouts, rng, Threads(threads)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Play the random games of all positions; the result does not depend on the threads."""
         seed = int(self._rng.integers(2**64, dtype=np.uint64))
-        wins, tried = flat_monte_carlo(self._game, own, opp, self._playouts, seed=seed, threads=self._threads)
+        wins, tried = flat_monte_carlo(self.game, own, opp, self._playouts, seed=seed, threads=self._threads)
         return _best(np.where(tried > 0, wins / np.maximum(tried, 1), -2.0), self._rng)
 
 
@@ -63,11 +63,11 @@ class UctPlayer:
     def __init__(self, game: Game, playouts: int, seed: int, threads: int = 1) -> None:
         """`playouts` is the number of random games per decision."""
         self.name = f"uct:{playouts}"
-        self._game, self._playouts, self._seed, self._threads = game, playouts, seed, Threads(threads)
+        self.game, self._playouts, self._seed, self._threads = game, playouts, seed, Threads(threads)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Grow one tree per position; the result depends neither on the batch nor on the threads."""
-        return uct(self._game, own, opp, self._playouts, seed=self._seed, threads=self._threads).action
+        return uct(self.game, own, opp, self._playouts, seed=self._seed, threads=self._threads).action
 
 
 class AlphaBetaPlayer:
@@ -76,11 +76,11 @@ class AlphaBetaPlayer:
     def __init__(self, game: Game, depth: int, seed: int, threads: int = 1) -> None:
         """`depth` is the search depth in moves; passes are not counted."""
         self.name = f"alphabeta:{depth}"
-        self._game, self._depth, self._seed, self._threads = game, depth, seed, Threads(threads)
+        self.game, self._depth, self._seed, self._threads = game, depth, seed, Threads(threads)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Search each position independently."""
-        return alphabeta(self._game, own, opp, self._depth, seed=self._seed, threads=self._threads).action
+        return alphabeta(self.game, own, opp, self._depth, seed=self._seed, threads=self._threads).action
 
 
 @kernel

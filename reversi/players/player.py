@@ -9,13 +9,15 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from reversi.errors import IllegalMoveError, UsageError
 from reversi.games.bitboard import Masks
 from reversi.games.notation import action_name
 from reversi.games.position import Position
+from reversi.games.rules import Game, game_named
 
 
 class Player(Protocol):
-    """Chooses moves in many positions of one game at once."""
+    """Chooses moves in many positions of one game at once.  Those of this program say which game, in `game`."""
 
     @property
     def name(self) -> str:
@@ -59,6 +61,24 @@ AnyPlayer = Player | HistoryPlayer
 """A player of whole games; where positions alone are known, a `Player` is needed."""
 
 
+def check_game(player: AnyPlayer, game: Game) -> None:
+    """Raise UsageError for a player that says that it plays another game."""
+    plays = game_named(getattr(player, "game", game))
+    if plays != game:
+        raise UsageError(f"expected a player of {game.name}, got {player.name!r} of {plays.name}")
+
+
 def choose_move(player: Player, position: Position) -> str:
-    """Return the name of the move that `player` chooses in one unfinished position of its game."""
-    return action_name(position.game, int(player.choose(*position.as_batch())[0]))
+    """Return the name of the move that `player` chooses in one unfinished position of its game.
+
+    Raises UsageError for a position of another game or without a move to play, IllegalMoveError for a player that
+    chooses a move that is not legal.
+    """
+    check_game(player, position.game)
+    position.expect_move()
+    action = int(player.choose(*position.as_batch())[0])
+    try:
+        position.play(action)
+    except IllegalMoveError as error:
+        raise IllegalMoveError(f"{player.name}: {error}") from None
+    return action_name(position.game, action)

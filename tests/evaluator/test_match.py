@@ -267,6 +267,13 @@ def test_a_wrong_number_of_games_or_openings_is_refused() -> None:
         Match(REVERSI6, player, player, openings, 10)
 
 
+def test_a_player_of_another_board_is_refused() -> None:
+    ours, other = (GreedyPlayer(game, np.random.default_rng(1)) for game in (REVERSI6, REVERSI4))
+    for players in ((ours, other), (other, ours)):
+        with pytest.raises(UsageError, match=r"^expected a player of reversi6, got 'greedy' of reversi4$"):
+            Match(REVERSI6, *players, random_openings(REVERSI6, 1, 4, 1), 2)
+
+
 def test_an_illegal_move_names_the_player() -> None:
     class Cheat:
         name = "cheat"

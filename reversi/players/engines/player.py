@@ -34,7 +34,7 @@ class EnginePlayer:
     def __init__(self, name: str, game: Game, start: Callable[[], Engine], restarts: int) -> None:
         """`start` starts the program; it is called now, and its EngineError is not caught the first time."""
         self.name = name
-        self._game, self._start, self._restarts = game, start, restarts
+        self.game, self._start, self._restarts = game, start, restarts
         self._failures, self._moves = 0, 0
         self._given_up: Forfeit | None = None
         self._engine: Engine | None = start()
@@ -76,11 +76,11 @@ class EnginePlayer:
 
     def _check(self, history: Sequence[int], action: int) -> None:
         """Raise EngineError unless the action is legal."""
-        position = Position.start(self._game)
+        position = Position.start(self.game)
         for earlier in history:
             position = position.play(earlier)
         if action not in position.legal_actions():
-            expected, move = ", ".join(position.legal_moves()), action_name(self._game, action)
+            expected, move = ", ".join(position.legal_moves()), action_name(self.game, action)
             raise EngineError(f"expected a legal move (one of {expected}), got {move!r} in {str(position)!r}")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reversi.errors import IncompatibleModelError, UsageError
+from reversi.errors import IllegalMoveError, IncompatibleModelError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
 from reversi.model.config import NetworkConfig, ResNetConfig, TableConfig
@@ -317,6 +317,53 @@ def test_a_move_is_chosen_in_one_position_of_a_game_given_by_name(spec: str, reg
     player = make_player(spec, "reversi6", registry=registry.url, seed=1)
     for position in positions(GAME, games=1):
         assert choose_move(player, position) in position.legal_moves()
+
+
+@pytest.mark.parametrize(
+    "spec", ["random", "greedy", "flat-mc:5", "uct:5", "alphabeta:2", "policy:0", "alphabeta:shipped:1"]
+)
+def test_a_player_is_asked_about_its_own_game_only(spec: str, registry: Registry) -> None:
+    """On a larger board its kernels would leave their arrays."""
+    player = make_player(spec, "reversi6", registry=registry.url, seed=1)
+    for name in set(GAMES) - {"reversi6"}:
+        with pytest.raises(UsageError, match=rf"^expected a player of {name}, got '{player.name}' of reversi6$"):
+            choose_move(player, Position.start(name))
+    assert choose_move(player, Position.start("reversi6"))
+
+
+class Stubborn:
+    """A player from elsewhere: it plays any game, always the same action."""
+
+    name = "stubborn"
+
+    def __init__(self, action: int) -> None:
+        self.action = action
+
+    def choose(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /) -> NDArray[np.int32]:
+        return np.full(len(own), self.action, np.int32)
+
+
+def test_a_move_that_is_not_legal_names_its_player() -> None:
+    assert choose_move(Stubborn(1), Position.start("reversi4")) == "b1"
+    for action, shown in ((0, "'a1'"), (16, "'pass'"), (17, "17"), (-1, "-1")):
+        with pytest.raises(IllegalMoveError, match=rf"^stubborn: expected one of b1, .*; got {shown} in '"):
+            choose_move(Stubborn(action), Position.start("reversi4"))
+
+
+@pytest.mark.parametrize(
+    ("position", "says"),
+    [
+        (Position.parse("XX-------------- O"), "^expected a position with a move to play, the game is over in 'XX--"),
+        (Position.parse("---------------- X"), "the game is over"),
+        (Position(GAMES["reversi4"], 3, 2), "^expected discs on squares of reversi4, one on each at most, got own="),
+        (Position(GAMES["reversi4"], 1, 1 << 4), "on squares of reversi4"),
+        (Position(GAMES["reversi8"], 1, 1 << 64), "on squares of reversi8"),
+        (Position(GAMES["reversi8"], -1, 2), "on squares of reversi8"),
+    ],
+)
+def test_a_position_without_a_move_is_refused(position: Position, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        choose_move(make_player("random", position.game, seed=1), position)
 
 
 def test_a_game_that_there_is_not_is_one_line() -> None:
