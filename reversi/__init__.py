@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-__all__ = ["Position", "Solver", "choose_move", "load_model", "make_player", "open_evaluator"]
+__all__ = ["Position", "Solver", "analyse", "choose_move", "load_model", "make_player", "open_evaluator", "play"]
 
 if TYPE_CHECKING:
     from reversi.games.position import Position
+    from reversi.library import analyse, play
     from reversi.model.evaluate import open_evaluator
     from reversi.model.lookup import load_model
     from reversi.players import choose_move, make_player
@@ -31,10 +32,12 @@ else:  # hidden from type checkers, which would take every name for defined
     _HOMES = {
         "Position": "reversi.games.position",
         "Solver": "reversi.solver.solver",
+        "analyse": "reversi.library",
         "choose_move": "reversi.players",
         "load_model": "reversi.model.lookup",
         "make_player": "reversi.players",
         "open_evaluator": "reversi.model.evaluate",
+        "play": "reversi.library",
     }
 
     def __getattr__(name):

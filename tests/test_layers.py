@@ -66,6 +66,7 @@ LADDERS = {
             "players",
             "analysis",
         ),
+        "library",
         "frontends",
     ),
     "learner": (

@@ -74,6 +74,10 @@ class MoveAnalysis:
             return f"value {self.value:+.3f}, {self.discs:+.1f} discs"
         return f"value {self.value:+.3f}, {self.visits} visit{'' if self.visits == 1 else 's'}"
 
+    def summary(self, game: Game) -> str:
+        """Return the move's name, what is known of it, and its line, in columns."""
+        return f"{action_name(game, self.action):<5}{self.judgement:<25} {' '.join(self.line_names(game))}"
+
     def line_names(self, game: Game) -> list[str]:
         """Return the names of the moves of the line."""
         return [action_name(game, action) for action in self.line]

@@ -100,7 +100,7 @@ class GgfResult:
         return f"{self.black_margin:+.3f}{self.how and ':'}{self.how}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GgfGame:
     """A game: its start position, its plies with every pass, and its other tags."""
 
@@ -129,6 +129,9 @@ class GgfGame:
         for move in self.moves:
             positions.append(positions[-1].play(move.action))
         return positions
+
+    def __repr__(self) -> str:
+        return f"parse_ggf({str(self)!r})"
 
     def __str__(self) -> str:
         """Return the game as one line of GGF; brackets in tags, which GGF cannot represent, become parentheses."""

@@ -187,8 +187,7 @@ class Console:
             self._say(f"{self.opponent.name} would play {action_name(self.start.game, analysis.best.action)}.")
             return
         for move in analysis.moves[: int(number or HINTS)]:
-            line = " ".join(move.line_names(self.start.game))
-            self._say(f"  {action_name(self.start.game, move.action):<5}{move.judgement:<25} {line}")
+            self._say(f"  {move.summary(self.start.game)}")
 
     def _save(self, name: str) -> None:
         """Write the game so far to a file."""

@@ -1,5 +1,5 @@
-"""`python -m tests.runs.programs.light ARGUMENTS`: `reversi ARGUMENTS` where no optional package can be found, as after
-`pip install reversi-zero`."""
+"""`python -m tests.runs.programs.light ARGUMENTS`: `reversi ARGUMENTS`, or `python ARGUMENTS` if they begin with -c,
+where no optional package can be found, as after `pip install reversi-zero`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ class LightFinder(PathFinder):
 
 if __name__ == "__main__":
     sys.meta_path = [LightFinder if finder is PathFinder else finder for finder in sys.meta_path]
-    from scripts.cli import main
+    if sys.argv[1] == "-c":
+        exec(sys.argv[2])
+    else:
+        from scripts.cli import main
 
-    sys.exit(main())
+        sys.exit(main())

@@ -51,6 +51,21 @@ def test_playing_and_analysing_need_no_optional_package(
     assert expected in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("reversi.analyse('f5d6', 'shipped', simulations=20)", "discs"),
+        (f"reversi.analyse('{ENDING}')", "b6   -30 discs, exact"),
+        ("reversi.play('shipped', 'greedy', 'reversi6')", "PB[mcts:shipped:64]PW[greedy]"),
+        ("reversi.Position.start('reversi8')._repr_svg_()", "<svg "),
+    ],
+)
+def test_the_library_plays_and_analyses_without_an_optional_package(tmp_path: Path, code: str, expected: str) -> None:
+    done = light(tmp_path, "-c", f"import reversi; print({code})")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert expected in done.stdout
+
+
 def test_the_models_of_a_registry_are_listed(tmp_path: Path, registry: Path) -> None:
     assert "promoted" in light(tmp_path, "models", "--registry", registry).stdout
 
