@@ -72,7 +72,7 @@ def analyse(
     registry     of `gated`, `latest` and versions, as for `load_model`
 
     Near the end, from 18 empty squares on 8x8, all moves have exact scores instead of estimates if the solver finishes
-    in 2 s or half of `seconds`.
+    in 2 s or half of `seconds`.  Calls of several threads wait for each other.
 
     Raises UsageError for a position without a move to play, NotationError or IllegalMoveError for a wrong text,
     IncompatibleModelError for a model of another game, and what `load_model` raises.

@@ -11,7 +11,7 @@ import logging
 from pathlib import Path
 
 from reversi.errors import NoGatedModelError
-from reversi.games.rules import Game
+from reversi.games.rules import Game, game_named
 from reversi.model.choice import TEXT_BYTES, Choice, at_path, checked, is_name
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo
@@ -62,32 +62,33 @@ def promoted_registry(url: str | Path | None, game: Game | None = None) -> Regis
     return None
 
 
-def choose(spec: str | int | Path, registry_url: str | Path | None = None, game: Game | None = None) -> Choice:
+def choose(spec: str | int | Path, registry: str | Path | None = None, game: Game | str | None = None) -> Choice:
     """Return the model that `spec` names; `load_model` says how."""
+    game = None if game is None else game_named(game)
     name = "" if isinstance(spec, Path) else str(spec)
     if name == "shipped":
         return _shipped(game)
-    if name == "gated" and registry_url is None and promoted_registry(None, game) is None:
+    if name == "gated" and registry is None and promoted_registry(None, game) is None:
         return _shipped_by_rule(game)
     if is_name(name):
-        registry = open_registry(registry_url, game)
-        return registry.chosen(registry.named(name))
+        models = open_registry(registry, game)
+        return models.chosen(models.named(name))
     return at_path(spec if isinstance(spec, Path) else name)
 
 
-def load_model(spec: str | int | Path, registry_url: str | Path | None = None, game: Game | None = None) -> Weights:
+def load_model(spec: str | int | Path, registry: str | Path | None = None, game: Game | str | None = None) -> Weights:
     """Return the weights specified by `spec`: `gated`, `latest`, `shipped`, a version number, or a model's folder.
 
     The folder, as created by `reversi pull` or in a registry, is a path or a URL, or it is the path of the file
     model.safetensors itself; a `Path` is never a version.
 
-    registry_url  of `gated`, `latest` and versions.  None is the registry of the newest run with a promoted model, of
-                  `game` if it is given; if no run has one, `gated` is `shipped`.
-    game          that the model is to play; of `shipped` without one, `SHIPPED_GAME`
+    registry  of `gated`, `latest` and versions.  None is the registry of the newest run with a promoted model, of
+              `game` if it is given; if no run has one, `gated` is `shipped`.
+    game      that the model is to play; of `shipped` without one, `SHIPPED_GAME`
 
     NoGatedModelError if there is no such model.
     """
-    return choose(spec, registry_url, game).weights
+    return choose(spec, registry, game).weights
 
 
 def _shipped(game: Game | None) -> Choice:

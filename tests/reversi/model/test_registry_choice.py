@@ -98,6 +98,14 @@ def test_shipped_alone_is_8x8(shipped: Path) -> None:
     assert load_model("gated").version == 9, "nothing is named, and there is no run"
 
 
+def test_a_game_can_be_given_by_name(shipped: Path) -> None:
+    ship(shipped, "reversi6")
+    for name in ("shipped", "gated"):
+        assert load_model(name, game="reversi6").game == load_model(name, game=SIX).game == "reversi6"
+    with pytest.raises(UsageError, match=r"game must be one of reversi4, .*, got 'reversi7'"):
+        load_model("shipped", game="reversi7")
+
+
 def test_without_any_model_of_that_board_the_message_says_what_to_do() -> None:
     with pytest.raises(NoGatedModelError, match="no run in runs/ has a promoted model of reversi4, and no model of re"):
         load_model("gated", None, FOUR)
