@@ -1,4 +1,4 @@
-"""What a shell is offered when it asks as argcomplete's function does: the line in the environment, the answer in fd 8."""
+"""What a shell is offered when it asks as argcomplete's function does: the line in the environment."""
 
 from __future__ import annotations
 
