@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from reversi.model.export import to_onnx
 from reversi.model.registry import Registry
@@ -86,6 +87,22 @@ def test_a_tutorial_runs_from_top_to_bottom(page: Path, monkeypatch: pytest.Monk
             command, *arguments = shlex.split(line, comments=True)
             assert command == "reversi", f"a ```sh block holds reversi commands only, got {line!r}"
             assert cli.main(arguments) == 0, line
+
+
+def test_the_tutorial_of_kuberay_names_the_objects_of_its_manifest() -> None:
+    page = (ROOT / "docs" / "tutorials" / "kuberay.md").read_text(encoding="utf-8")
+    manifest = (ROOT / "deploy" / "rayjob.yaml").read_text(encoding="utf-8")
+    objects = {(each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(manifest)}
+    table = re.findall(r"^\| ([A-Z]\w+)(?: and ([A-Z]\w+))? ((?:`[\w-]+`(?:, )?)+) \|", page, re.M)
+    named = {(kind, name) for *kinds, names in table for kind in kinds if kind for name in re.findall("`(.*?)`", names)}
+    assert named - {("Secret", "reversi")} == objects
+    secret = re.search(r"create secret generic (\S+)", page)
+    keys = re.findall(r"--from-literal=(\w+)=", page)
+    assert secret
+    assert f"secretName: {secret[1]}" in manifest
+    assert set(re.findall(r"^ +key: (\w+)$", manifest, re.M)) < set(keys)
+    (job,) = re.findall(r"^reversi train (.*) --cfg job$", page, re.M)
+    assert [each for each in job.split() if each not in manifest] == []
 
 
 @pytest.mark.parametrize("line", LONG)
