@@ -51,6 +51,8 @@ class Panel:
     """Upper end of the scale; None uses the largest value."""
     logarithmic: bool = False
     """Whether equal distances are equal ratios; every value must then be positive."""
+    names_at_ends: bool = False
+    """Whether a curve's name stands at its right end; for at most as many curves as there are colours."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +145,15 @@ def draw(
         top += panel.height + 8
     parts += [f'<text x="{x}" y="{top + 8}" text-anchor="middle">{text}</text>' for x, text in x_ticks]
     parts.append(f'<text x="{LEFT + PLOT / 2}" y="{top + 28}" text-anchor="middle">{escape(x_title)}</text>')
-    return svg(LEFT + PLOT + RIGHT, top + BOTTOM, parts)
+    letters = max((len(curve.name) for panel in panels if panel.names_at_ends for curve in panel.curves), default=0)
+    return svg(LEFT + PLOT + max(RIGHT, round(LETTER * letters) + 16), top + BOTTOM, parts)
 
 
 def _names(panel: Panel, y: int) -> tuple[list[str], int]:
     """Return the title at height `y` with the curves' names, and the height of the names that do not fit beside it."""
     parts = [f'<text x="{LEFT}" y="{y}">{escape(panel.title)}</text>']
+    if panel.names_at_ends:
+        return parts, 0
     letters = len(panel.title) + sum(len(curve.name) + 2 for curve in panel.curves)
     if len(panel.curves) <= len(COLORS) and LETTER * letters <= PLOT:
         end: float = LEFT + PLOT
@@ -180,6 +185,19 @@ def _panel(panel: Panel, across: Scale, x_ticks: Sequence[tuple[float, str]], to
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{text}</text>')
     for curve, (color, dash) in zip(panel.curves, _styles(), strict=False):
         parts += _curve(curve, across, up, color, dash)
+    return parts + (_names_at_ends(panel, up) if panel.names_at_ends else [])
+
+
+def _names_at_ends(panel: Panel, up: Scale) -> list[str]:
+    """Return each curve's name beside its last value, from top to bottom, at least a row apart."""
+    ends = sorted(
+        (up(curve.y[-1]), curve.name, color) for curve, (color, _) in zip(panel.curves, _styles(), strict=False)
+    )
+    y = -math.inf
+    parts = []
+    for end, name, color in ends:
+        y = max(end + 4, y + LINE)
+        parts.append(f'<text x="{LEFT + PLOT + 8}" y="{y:.1f}" fill="{color}">{escape(name)}</text>')
     return parts
 
 

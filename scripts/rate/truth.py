@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from evaluator.truth import Difference, Truth
     from reversi.players import Player
 
+MOST_CURVES = 5
+"""Players in the picture; more lines than that cannot be told apart."""
+
 
 class Column(NamedTuple):
     """A column of the table."""
@@ -101,7 +104,7 @@ def as_json(labels: Labels, path: Path, truths: Found, *, brief: bool) -> str:
 
 
 def draw(truths: Found, labels: Labels) -> str:
-    """Return an SVG picture: the share of moves that keep the result, by empty squares, a curve per player."""
+    """Return an SVG picture: the share of moves that keep the result, by empty squares, of at most five players."""
     curves = [
         Curve(
             f"{shortened(name)}: {100 * judged.whole.outcome_kept:.1f} %",
@@ -109,11 +112,22 @@ def draw(truths: Found, labels: Labels) -> str:
             [100 * part.outcome_kept for part in judged.by_empties.values()],
             dots=True,
         )
-        for name, judged in truths.items()
+        for name, judged in _furthest_apart(truths).items()
     ]
     low = min((share // 10 * 10 for curve in curves for share in curve.y), default=0.0)
-    panel = Panel("moves that keep the result, %", curves, 300, low=min(low, 90.0), high=100.0)
+    panel = Panel("moves that keep the result, %", curves, 300, low=min(low, 90.0), high=100.0, names_at_ends=True)
     return curves_as_svg(f"{labels.game}, exact labels", "empty squares", [panel], x_low=float(labels.empties.min()))
+
+
+def _furthest_apart(truths: Found) -> Found:
+    """Return at most `MOST_CURVES` players in their order: the best and the worst, then always the one whose share of
+    results kept is furthest from all shares chosen before."""
+    kept = {name: judged.whole.outcome_kept for name, judged in truths.items()}
+    chosen = list(dict.fromkeys((max(kept, key=kept.__getitem__), min(kept, key=kept.__getitem__)))) if kept else []
+    while len(chosen) < min(MOST_CURVES, len(kept)):
+        others = [name for name in kept if name not in chosen]
+        chosen.append(max(others, key=lambda name: min(abs(kept[name] - kept[each]) for each in chosen)))
+    return {name: judged for name, judged in truths.items() if name in chosen}
 
 
 def _table(first: str, truths: list[tuple[str, Truth]]) -> list[str]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from evaluator.labels import Labels
 from evaluator.ledger import Entry, Ledger
+from evaluator.truth import Truth
 from reversi.model.registry import Registry
 from scripts.bench.setup import Settings, random_weights
+from scripts.rate.truth import Judged, draw
 from tests.scripts.conftest import Reversi
 
 OWN = """
@@ -289,3 +294,20 @@ def test_truth_refuses_what_it_cannot_use(reversi: Reversi, arguments: list[obje
     answer = reversi("rate", "--truth", "labels", *arguments)
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert words in answer.err
+
+
+def test_the_picture_of_the_truth_has_at_most_five_lines_named_at_their_ends() -> None:
+    """The best and the worst are among them, and of two that keep as much the first alone."""
+    shares = {"a": 0.90, "b": 0.98, "c": 0.98, "d": 0.99, "e": 0.50, "f": 0.75, "g": 0.755, "h": 0.905}
+    truths = {
+        name: Judged(each := Truth(positions=9, outcome_kept=share, margin_kept=0.5, regret_discs=1.0), {6: each}, None)
+        for name, share in shares.items()
+    }
+    disc, six, scores = np.ones(1, np.uint64), np.full(1, 6, np.int8), np.zeros((1, 36), np.int8)
+    root = ElementTree.fromstring(draw(truths, Labels("reversi6", 1, disc, disc * 2, six, scores)))
+    named = [(float(each.attrib["y"]), str(each.text)) for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    names = {text[0]: y for y, text in named if text.endswith(" %") and len(text) == len("a: 90.0 %")}
+    assert list(names) == sorted(names, key=lambda name: -shares[name])
+    assert names.keys() == {"d", "e", "f", "a", "b"}
+    heights = sorted(names.values())
+    assert min(below - above for above, below in pairwise(heights)) >= 16
