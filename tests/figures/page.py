@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,7 @@ def blocks_of(measured: Measured, pictures: str) -> dict[str, str]:
         "peers": _rows(measured["peers"]) if measured["peers"] else "\nNot measured.\n\n",
     }
     for sweep in measured["sweeps"]:
-        image = f"\n![{sweep['title']}]({pictures}/{sweep['name']}.svg)\n"
-        blocks[sweep["name"]] = f"{image}\n{sweep['title']}; {sweep['unit']}.\n{_sweep(sweep)}"
+        blocks[sweep["name"]] = f"\n![{sweep['title']}]({pictures}/{sweep['name']}.svg)\n\n"
     return blocks
 
 
@@ -93,12 +92,3 @@ def _limits(limits: list[dict[str, Any]]) -> str:
         share = f"{each['value'] / each['limit']:.2f}"
         cells.append([f"`{each['row']}`", figure(each["value"]), each["against"], figure(each["limit"]), share])
     return markdown(["row", "reached", "limit", "of the limit alone", "share"], cells)
-
-
-def _sweep(sweep: dict[str, Any]) -> str:
-    show: Callable[[float], str] = (lambda value: f"{value:.2f}") if sweep["relative"] else figure
-    cells = [
-        [f"{point:,}", *(show(values[index]) for values in sweep["series"].values())]
-        for index, point in enumerate(sweep["points"])
-    ]
-    return markdown([sweep["across"], *sweep["series"]], cells)
