@@ -44,7 +44,8 @@ def documented(page: Path) -> dict[str, dict[str, str]]:
         fields = found.setdefault(heading.replace("`", ""), {})
         for line in body.splitlines():
             if line.startswith("| `"):
-                names, kind, _unit, meaning = (cell.strip() for cell in line.strip("|").split("|"))
+                names, kind, meaning = (cell.strip() for cell in line.strip("|").split("|"))
+                kind = kind.split(", ")[0]  # then the unit
                 assert meaning or re.search("list|object|name|any", kind + names), f"{heading}: {names} has no meaning"
                 fields |= dict.fromkeys(re.findall("`([^`]+)`", names), kind)
     return found
