@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from reversi.analysis.analyzer import Analysis
-from reversi.analysis.margin import margin_of
 from reversi.games.position import Position
 from reversi.games.rules import Game
 from reversi.games.symmetry import canonical_key
@@ -74,7 +73,7 @@ def measured_errors(
             part = samples[at : at + SLICE]
             for sample, analysis in zip(part, analyse([each.position for each in part]), strict=True):
                 best = analysis.judged_best
-                expected = margin_of(game, best)
+                expected = best.margin(game)
                 if expected is not None and (best.score is not None or not best.certain):
                     squares.append((expected - sample.truth) ** 2)
             yield

@@ -43,8 +43,8 @@ class Study(Analysis):
         return "\n".join(move.summary(self.position.game) for move in self.moves)
 
     def _repr_svg_(self) -> str:
-        """Return the board with a value on every legal move: discs for the side to move, or an expected result."""
-        return self.position.picture({move.action: _value(move) for move in self.moves})
+        """Return the board with a value on every legal move: discs for the side to move."""
+        return self.position.picture({move.action: _value(self.position.game, move) for move in self.moves})
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,9 @@ def _analyzer(model: _Model, game: Game) -> Analyzer:
     return solving(search, None, winner_takes_empties=False)
 
 
-def _value(move: MoveAnalysis) -> str:
+def _value(game: Game, move: MoveAnalysis) -> str:
     """Return what is known of a move, short enough for a square."""
     if move.score is not None:
         return f"{move.score:+d}"
-    if move.discs is not None:
-        return f"{move.discs:+z.1f}"
-    return "" if move.value is None else f"{move.value:+z.2f}"
+    expected = move.margin(game) if game.counts_discs else move.value
+    return "" if expected is None else f"{expected:+z.1f}"

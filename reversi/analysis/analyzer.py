@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from reversi.analysis.margin import discs_of
 from reversi.games.notation import action_name
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
@@ -60,23 +61,32 @@ class MoveAnalysis:
     """The action that was searched in its place, since a symmetry of the position exchanges the two; None if this one
     was."""
 
-    @property
-    def judgement(self) -> str:
-        """In words for the side to move: `+4 discs, exact`, `win, proven`, `value +0.312, 120 visits`, or with an
-        expected margin `value +0.312, +3.4 discs`."""
+    def margin(self, game: Game) -> float | None:
+        """Return the margin in discs for the side to move: exact, the model's own, or one that follows from the value;
+        None if nothing is known."""
         if self.score is not None:
+            return float(self.score)
+        if self.discs is not None:
+            return self.discs
+        return None if self.value is None else discs_of(game, self.value)
+
+    def judgement(self, game: Game) -> str:
+        """Say what is known, in discs for the side to move: `+4 discs, exact`, `win, proven`, `+3.4 discs`, or of a
+        search that counts visits `+3.4 discs, 120 visits`; without discs to count, `value +0.312, 120 visits`."""
+        if self.score is not None and game.counts_discs:
             return f"{self.score:+d} discs, exact"
         if self.value is None:
             return "not searched"
         if self.certain:
             return f"{'win' if self.value > 0 else 'loss' if self.value < 0 else 'draw'}, proven"
+        expected = f"{self.margin(game):+z.1f} discs" if game.counts_discs else f"value {self.value:+z.3f}"
         if self.discs is not None:
-            return f"value {self.value:+.3f}, {self.discs:+.1f} discs"
-        return f"value {self.value:+.3f}, {self.visits} visit{'' if self.visits == 1 else 's'}"
+            return expected
+        return f"{expected}, {self.visits} visit{'' if self.visits == 1 else 's'}"
 
     def summary(self, game: Game) -> str:
         """Return the move's name, what is known of it, and its line, in columns."""
-        return f"{action_name(game, self.action):<5}{self.judgement:<25} {' '.join(self.line_names(game))}"
+        return f"{action_name(game, self.action):<5}{self.judgement(game):<22} {' '.join(self.line_names(game))}"
 
     def line_names(self, game: Game) -> list[str]:
         """Return the names of the moves of the line."""

@@ -1,12 +1,11 @@
-"""The margin that a move can be expected to lead to: exact, a model's own, or one that follows from its value."""
+"""The margin that follows from a value."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # command lines read the review before they need any of these
-    from reversi.analysis.analyzer import MoveAnalysis
+if TYPE_CHECKING:  # command lines read the review before they need it
     from reversi.games.rules import Game
 
 SUREST = 0.99
@@ -21,12 +20,3 @@ def discs_of(game: Game, value: float) -> float:
     for 0.
     """
     return game.squares / 8 * math.atanh(max(-SUREST, min(SUREST, value)))
-
-
-def margin_of(game: Game, move: MoveAnalysis) -> float | None:
-    """Return a move's margin in discs for the side to move, exact if it is solved; None if nothing is known."""
-    if move.score is not None:
-        return float(move.score)
-    if move.discs is not None:
-        return move.discs
-    return None if move.value is None else discs_of(game, move.value)

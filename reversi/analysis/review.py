@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from reversi.analysis.margin import margin_of
-
 if TYPE_CHECKING:  # command lines read this module before they need any of these
     from reversi.analysis.analyzer import Analysis, Analyzer, Limit, MoveAnalysis
     from reversi.games.position import Position
@@ -114,7 +112,7 @@ class ReviewedMove:
     @property
     def margin(self) -> float | None:
         """The margin of the position's best move for the side to move; None if it is not known."""
-        return None if self.analysis is None else margin_of(self.position.game, self.analysis.judged_best)
+        return None if self.analysis is None else self.analysis.judged_best.margin(self.position.game)
 
     def as_json(self, ply: int) -> dict[str, Any]:
         """Return the move, which is that ply of its game, from 1 on, for JSON."""
@@ -237,7 +235,7 @@ def _estimated(position: Position, next_: Position, best: MoveAnalysis, after: A
         return None
     discs = None
     if position.game.counts_discs and not best.certain:
-        ours, left = margin_of(position.game, best), _margin_of(next_, after)
+        ours, left = best.margin(position.game), _margin_of(next_, after)
         discs = None if ours is None or left is None else max(0.0, ours + left)
     return Loss(discs, max(0.0, could + theirs), best.action)
 
@@ -292,7 +290,7 @@ def _margin_of(position: Position, analysis: Analysis | None) -> float | None:
         return float(position.margin)
     if analysis is None or (analysis.judged_best.certain and analysis.judged_best.score is None):
         return None
-    return margin_of(position.game, analysis.judged_best)
+    return analysis.judged_best.margin(position.game)
 
 
 def _value_of(position: Position, analysis: Analysis | None) -> float | None:

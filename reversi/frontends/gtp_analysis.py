@@ -99,17 +99,17 @@ class AnalyzeRequest:
 
 
 def evaluation(game: Game, analysis: Analysis) -> str:
-    """Return GoGui graphics: every square with its value in hundredths, or `=` and its exact margin, the best green."""
+    """Return GoGui graphics: every square with its expected margin, or `=` and the exact one; the best is green."""
     squares = [move for move in analysis.moves if move.action != game.pass_action]
-    labels = [f"{action_name(game, move.action)} {_label(move)}" for move in squares if _label(move)]
+    labels = [f"{action_name(game, move.action)} {_label(game, move)}" for move in squares if _label(game, move)]
     best = [f"COLOR green {action_name(game, move.action)}" for move in squares[:1]]
     return "\n".join([*([f"LABEL {' '.join(labels)}"] if labels else []), *best, f"TEXT {variation(game, analysis)}"])
 
 
 def variation(game: Game, analysis: Analysis) -> str:
-    """Return the best move's value and line: `value +0.312, 120 visits: d3 c4 e6`, `+4 discs, exact: d3 c4`."""
+    """Return the best move's value and line: `+2.6 discs, 120 visits: d3 c4 e6`, `+4 discs, exact: d3 c4`."""
     best = analysis.judged_best
-    return f"{best.judgement}: {' '.join(best.line_names(game))}"
+    return f"{best.judgement(game)}: {' '.join(best.line_names(game))}"
 
 
 def _info(game: Game, move: MoveAnalysis, order: int, kata: bool) -> str:
@@ -124,11 +124,12 @@ def _info(game: Game, move: MoveAnalysis, order: int, kata: bool) -> str:
     return " ".join(["info", *fields, f"order {order}", "pv", *move.line_names(game)])
 
 
-def _label(move: MoveAnalysis) -> str:
+def _label(game: Game, move: MoveAnalysis) -> str:
     """Return what a square can hold, four characters; "" for a move without a value."""
     if move.score is not None:
         return f"={move.score:+d}"
-    return "" if move.value is None else f"{round(100 * move.value):+d}"
+    expected = move.margin(game) if game.counts_discs else move.value
+    return "" if expected is None else f"{expected:+z.{int(abs(expected) < 9.95)}f}"
 
 
 def _whole(key: str, value: str) -> int:

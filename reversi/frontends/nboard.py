@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import closing
 
 from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis
-from reversi.analysis.margin import margin_of
 from reversi.errors import ReversiError
 from reversi.formats.ggf import GgfGame, GgfMove, name_of, parse_ggf
 from reversi.frontends.clocks import Clocks
@@ -138,7 +137,7 @@ class NBoard:
         if analysis.nodes:
             self._say_line(best)
             self._nodestats(analysis)
-            discs = margin_of(game, best)
+            discs = best.margin(game)
             if discs is not None:
                 text = f"{text}/{discs:.2f}/{analysis.seconds:.2f}"
         self._say(f"=== {text}")
@@ -164,12 +163,12 @@ class NBoard:
             margin, empties = position.margin, position.empties
             return margin + (empties if margin > 0 else -empties if margin < 0 else 0)
         analysis = self._session.analyzer.analyse(position, self._limit, self._interrupted)
-        return margin_of(position.game, analysis.judged_best)
+        return analysis.judged_best.margin(position.game)
 
     def _say_line(self, move: MoveAnalysis) -> None:
         """Print a move with its value, if known: `100%` marks an exact margin, `100%W` a proven result."""
         game = self._session.position.game
-        line, discs = "".join(name_of(game, action) for action in move.line), margin_of(game, move)
+        line, discs = "".join(name_of(game, action) for action in move.line), move.margin(game)
         if discs is None:
             return
         if move.score is not None:

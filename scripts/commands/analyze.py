@@ -1,5 +1,5 @@
-"""Analyze positions from a file or standard input, one per line: the best move, the value for the side to move, and
-every move with its value, visits, prior and principal variation.
+"""Analyze positions from a file or standard input, one per line: the best move, its value for the side to move,
+and every move with its value, visits, prior and principal variation.
 
 A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move, or
 the moves that lead to it, as c2d2, GGF or SGF.  Blank lines and text after a # or % are ignored.  Every other line is
@@ -75,17 +75,16 @@ class PositionAnalysis:
         from reversi.games.notation import action_name
 
         if self.analysis is None:
-            return f"{self.position}  game over  {_sign(self.position.margin):+.3f}  {self.position.margin:+d}"
-        game, best = self.position.game, self.analysis.best
-        exact = [] if best.score is None else [f"{best.score:+d}"]
+            margin = self.position.margin
+            result = f"{margin:+d} discs" if self.position.game.counts_discs else RESULTS[_sign(margin)]
+            return f"{self.position}  game over  {result}"
+        game, best = self.position.game, self.analysis.judged_best
         moves = [
             f"{action_name(game, move.action)} {_judgement(move, share)}"
             for move, share in zip(self.analysis.moves, self._policy(), strict=True)
         ]
         line = " ".join(["line:", *best.line_names(game)])
-        return "  ".join(
-            [str(self.position), action_name(game, best.action), f"{self._value:+.3f}", *exact, *moves, line]
-        )
+        return "  ".join([str(self.position), action_name(game, best.action), best.judgement(game), *moves, line])
 
     @property
     def _value(self) -> float:

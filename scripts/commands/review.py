@@ -209,7 +209,7 @@ def _row(ply: int, move: ReviewedMove) -> tuple[str, ...]:
 
     position, loss = move.position, move.loss
     side, name = "Black" if position.black_to_move else "White", action_name(position.game, move.action)
-    best = "" if move.analysis is None else move.analysis.judged_best.judgement
+    best = "" if move.analysis is None else move.analysis.judged_best.judgement(position.game)
     if loss is None:
         return str(ply), side, name, "-", "", "", best
     lost = f"{50 * loss.result:.0f} %" if loss.discs is None else _discs(loss.discs, exact=loss.exact)

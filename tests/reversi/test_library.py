@@ -132,14 +132,22 @@ def test_text_has_a_line_for_each_move_and_the_picture_its_value_on_its_square()
         (MoveAnalysis(0, value=0.0, score=0, certain=True), "+0"),
         (MoveAnalysis(0, value=-0.1, discs=-3.14), "-3.1"),
         (MoveAnalysis(0, value=-0.1, discs=-0.01), "+0.0"),
-        (MoveAnalysis(0, value=0.256, visits=3), "+0.26"),
+        (MoveAnalysis(0, value=0.256, visits=3), "+2.1"),
         (MoveAnalysis(0), ""),
     ],
 )
 def test_a_square_shows_the_best_that_is_known_of_its_move(move: MoveAnalysis, shown: str) -> None:
-    study = Study(moves=(move,), nodes=1, seconds=0.0, position=reversi.Position.parse("--------- X"))
-    texts = [each.text for each in ElementTree.fromstring(study._repr_svg_()).iter(f"{SVG}text")]
-    assert texts == [*"a1b2c3", *[shown][: bool(shown)], "Black to move"]
+    assert (shown in texts_of("reversi8", move)) == bool(shown)
+
+
+def test_a_square_of_tictactoe_shows_an_expected_result() -> None:
+    assert texts_of("tictactoe", MoveAnalysis(0, value=0.256)) == [*"a1b2c3", "+0.3", "Black to move"]
+
+
+def texts_of(game: str, move: MoveAnalysis) -> list[str | None]:
+    """Return the texts of the picture of a start position in which one move is judged."""
+    study = Study(moves=(move,), nodes=1, seconds=0.0, position=reversi.Position.start(game))
+    return [each.text for each in ElementTree.fromstring(study._repr_svg_()).iter(f"{SVG}text")]
 
 
 @pytest.fixture

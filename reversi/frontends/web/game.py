@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from reversi import json
 from reversi.analysis.analyzer import Analysis
-from reversi.analysis.margin import margin_of
 from reversi.analysis.review import deciding_move, error_of, review, sums_of
 from reversi.errors import IllegalMoveError, NotationError, UsageError
 from reversi.formats.ggf import GgfGame, GgfMove
@@ -136,7 +135,7 @@ def _position_json(position: Position) -> dict[str, Any]:
 
 def analysis_json(game: Game, analysis: Analysis) -> dict[str, Any]:
     """Return an analysis for the page: its moves, best first, with values for the side to move."""
-    margins = [margin_of(game, move) if game.counts_discs else None for move in analysis.moves]
+    margins = [move.margin(game) if game.counts_discs else None for move in analysis.moves]
     return {
         "moves": [
             move.as_json(game) | {"margin": None if margin is None else round(margin, 2)}

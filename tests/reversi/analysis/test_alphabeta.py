@@ -11,7 +11,6 @@ import pytest
 from reversi.alphabeta.alphabeta import AlphaBeta
 from reversi.analysis.alphabeta import AlphaBetaAnalyzer
 from reversi.analysis.analyzer import Analysis, Analyzer, Limit, deepening
-from reversi.analysis.margin import margin_of
 from reversi.analysis.solver import SolverAnalyzer
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp import Gtp
@@ -41,8 +40,8 @@ def test_every_move_has_a_value_a_margin_and_a_line() -> None:
         assert move.value * (move.discs or 0.0) >= 0
         assert move.visits > 0
         assert move.line[0] == move.action
-        assert margin_of(MIDDLE.game, move) == move.discs
-    assert analysis.best.judgement == f"value {analysis.value:+.3f}, {discs[0]:+.1f} discs"
+        assert move.margin(MIDDLE.game) == move.discs
+    assert analysis.best.judgement(MIDDLE.game) == f"{discs[0]:+.1f} discs"
     assert not analysis.proven
 
 

@@ -258,9 +258,16 @@ def test_a_stopped_analysis_is_dropped_but_the_first_one_is_not() -> None:
         (MoveAnalysis(1), "not searched"),
         (MoveAnalysis(1, -1.0, 7, certain=True), "loss, proven"),
         (MoveAnalysis(1, 0.0, 7, certain=True), "draw, proven"),
-        (MoveAnalysis(1, 0.3124, 1), "value +0.312, 1 visit"),
-        (MoveAnalysis(1, -0.5, 20), "value -0.500, 20 visits"),
+        (MoveAnalysis(1, 0.3124, 1), "+1.5 discs, 1 visit"),
+        (MoveAnalysis(1, -0.5, 20), "-2.5 discs, 20 visits"),
+        (MoveAnalysis(1, 0.3, 20, discs=1.23), "+1.2 discs"),
     ],
 )
 def test_a_move_is_judged_in_words(move: MoveAnalysis, words: str) -> None:
-    assert move.judgement == words
+    assert move.judgement(GAMES["reversi6"]) == words
+
+
+def test_a_game_without_discs_has_values_and_results() -> None:
+    game = GAMES["tictactoe"]
+    assert MoveAnalysis(1, -0.25, 20).judgement(game) == "value -0.250, 20 visits"
+    assert MoveAnalysis(1, 1.0, score=1, certain=True).judgement(game) == "win, proven"

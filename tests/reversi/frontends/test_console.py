@@ -250,11 +250,11 @@ def test_a_hint_has_values_or_scores_and_lines_best_first() -> None:
     )
     console, said = played(["hint", "HINT  4", "hint 1"], analyzer=lambda: judge)
     three = [
-        "  b1   +4 discs, exact           b1 a1",
-        "  a2   win, proven               a2",
-        "  d3   value -0.125, 1 visit     d3",
+        "  b1   +4 discs, exact        b1 a1",
+        "  a2   win, proven            a2",
+        "  d3   -0.3 discs, 1 visit    d3",
     ]
-    four = [*three, "  c4   not searched              c4"]
+    four = [*three, "  c4   not searched           c4"]
     assert [line for line in said.splitlines() if line.startswith("  ") and "  a b" not in line] == [
         *three, *four, three[0],
     ]  # fmt: skip

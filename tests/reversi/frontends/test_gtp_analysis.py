@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis
+from reversi.analysis.margin import discs_of
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp import Gtp
 from reversi.frontends.gtp_analysis import STEPS, AnalyzeRequest
@@ -78,10 +79,10 @@ def test_an_analysis_word_for_word() -> None:
         "=\n"
         "info move b1 visits 10 winrate 0.750000 order 0 pv b1 a1 "
         "info move a2 visits 9 winrate 0.625000 order 1 pv a2 a1\n\n"
-        "= LABEL b1 +50 a2 +25 d3 +0 c4 -25\n"
+        "= LABEL b1 +1.1 a2 +0.5 d3 +0.0 c4 -0.5\n"
         "COLOR green b1\n"
-        "TEXT value +0.500, 10 visits: b1 a1\n\n"
-        "= value +0.500, 10 visits: b1 a1\n\n"
+        "TEXT +1.1 discs, 10 visits: b1 a1\n\n"
+        "= +1.1 discs, 10 visits: b1 a1\n\n"
     )
 
 
@@ -159,10 +160,10 @@ def test_a_move_has_its_prior_in_both_notations() -> None:
 def test_without_a_visit_only_the_best_move_has_a_value_that_of_the_position() -> None:
     session = model_session(0, Limit(simulations=0))
     graphics, line = heard("reversi-evaluation\nreversi-variation\n", session).removesuffix("\n\n").split("\n\n")
-    best, value = re.fullmatch(r"= COLOR green (\w+)\nTEXT value (\S+), 0 visits: \1", graphics, re.A).groups()  # type: ignore[union-attr]
-    assert line == f"= value {value}, 0 visits: {best}"
+    best, value = re.fullmatch(r"= COLOR green (\w+)\nTEXT (\S+) discs, 0 visits: \1", graphics, re.A).groups()  # type: ignore[union-attr]
+    assert line == f"= {value} discs, 0 visits: {best}"
     analysis = session.analyse(lambda: False)
-    assert f"{analysis.value:+.3f}" == value
+    assert f"{discs_of(session.position.game, analysis.value):+.1f}" == value  # type: ignore[arg-type]
     lines = AnalyzeRequest(kata=True).line(session.position.game, analysis)
     assert lines.count("info") == 1
     assert f"info move {best} visits 1 winrate {(1 + analysis.value) / 2:.6f} " in lines  # type: ignore[operator]

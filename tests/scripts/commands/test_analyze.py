@@ -137,7 +137,7 @@ def test_people_read_shares(reversi: Reversi, registry: Path) -> None:
     assert first.startswith(START)
     assert first.count("%") == 4
     assert "  line: " in first
-    assert second == f"{FULL}  game over  -1.000  -36"
+    assert second == f"{FULL}  game over  -36 discs"
     assert third.startswith("error: ")
 
 
@@ -166,7 +166,7 @@ def test_the_solver_scores_every_move_and_gives_perfect_play(reversi: Reversi, r
         assert (position.is_over, position.black_margin) == (True, each["score"])
     text = reversi("analyze", "--registry", registry, stdin=ENDGAME).out
     moves = "  ".join(f"{move} {score:+d}" for move, score in SCORES.items())
-    assert text == f"{ENDGAME}  c1  +1.000  +8  {moves}  line: {' '.join(found['line'])}\n"
+    assert text == f"{ENDGAME}  c1  +8 discs, exact  {moves}  line: {' '.join(found['line'])}\n"
 
 
 @pytest.mark.parametrize(

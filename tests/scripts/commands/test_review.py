@@ -105,7 +105,7 @@ def test_before_the_solver_a_loss_is_estimated_by_a_search(reversi: Reversi, reg
     if first["better"] is not None:
         assert first["lost_result"] == pytest.approx(max(0.0, first["value"] + second["value"]), abs=2e-4)
     shown = reversi(*common).out
-    assert re.search(r"^ +1  Black  c2 +\d+\.\d .* value [+-]0\.\d{3}, \d+ visits$", shown, re.M)
+    assert re.search(r"^ +1  Black  c2 +\d+\.\d .* [+-]\d\.\d discs, \d+ visits$", shown, re.M)
     assert re.search(r"^Black   0  0   0  +\d+\.\d$", shown, re.M)
     assert shown.endswith("Not over: Black 3, White 3, Black to move\n")
 
