@@ -56,3 +56,10 @@ def test_without_a_file_the_environment_decides(
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected the cluster's token in a file, there is none at"):
         use_token(str(tmp_path / "token"))
+
+
+def test_under_uv_run_workers_have_the_environment_that_there_is() -> None:
+    """Ray would let every worker make one with `uv run`, without the working folder's changes and in minutes."""
+    from ray._private import ray_constants  # imported after `prepare`, as in a run
+
+    assert not ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV
