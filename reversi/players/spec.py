@@ -177,7 +177,8 @@ def is_engine(spec: str) -> bool:
 def refuse_engine(spec: str) -> None:
     """Raise UsageError for an external program where positions are not those of one game."""
     if is_engine(spec):
-        raise UsageError(f"expected a player of this program, got {spec!r}: an external program only plays whole games")
+        playing = "external programs only play games of `play`, `match` and `rate`"
+        raise UsageError(f"expected a player of this program, got {spec!r}: {playing}")
 
 
 def model_of_spec(spec: str) -> str | None:

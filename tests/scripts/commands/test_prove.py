@@ -31,7 +31,8 @@ def test_what_cannot_be_proved_is_one_line(reversi: Reversi) -> None:
         (("--player", "nobody"), "unknown player"),
         (
             ("--player", "gtp:edax -gtp", "--game", "reversi4"),
-            "expected a player of this program, got 'gtp:edax -gtp': an external program only plays whole games",
+            "expected a player of this program, got 'gtp:edax -gtp': "
+            "external programs only play games of `play`, `match` and `rate`",
         ),
     ):
         answer = reversi("prove", *arguments)

@@ -281,7 +281,8 @@ def test_a_device_is_no_file_of_results(reversi: Reversi) -> None:
     [
         (
             ["--players", "random", "gtp:edax -gtp"],
-            "expected a player of this program, got 'gtp:edax -gtp': an external program only plays whole games",
+            "expected a player of this program, got 'gtp:edax -gtp': "
+            "external programs only play games of `play`, `match` and `rate`",
         ),
         (["--size", 6], "expected no --size with --truth"),
         (["--ladder", "edax8"], "expected no --ladder with --truth"),
