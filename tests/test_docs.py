@@ -134,6 +134,13 @@ def test_every_snippet_runs(page: Path, code: str) -> None:
     assert len(names) > 1
 
 
+def test_the_readme_and_the_documents_are_short() -> None:
+    """In words, as `wc -w` counts them but for the bars and dashes of tables."""
+    words = {page: len(re.findall(r"\S*\w\S*", page.read_text(encoding="utf-8"))) for page in PAGES}
+    assert words[ROOT / "README.md"] <= 1_200
+    assert sum(count for page, count in words.items() if ROOT / "docs" in page.parents) <= 30_000
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_to_a_file(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]*)(?:#([^)]+))?\)", page.read_text(encoding="utf-8"))

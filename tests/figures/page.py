@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from reversi.errors import UsageError
+from scripts.bench.setup import Settings
 from scripts.curves import Curve, Panel, draw
 
 Measured = dict[str, Any]
 """`machine` (a sentence), `settings`, `rows`, `limits`, `peers` and `sweeps`, as `__main__.py` gathers them."""
 
 PLACE = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.S)
+
+USUAL = re.compile(rf"^({Settings()}|{Settings().game.name}), ")
+"""The sizes that the page names once for all rows."""
 
 HEIGHT = 240
 """Height of a picture's panel, in pixels."""
@@ -79,11 +83,15 @@ def picture(sweep: dict[str, Any]) -> str:
 
 
 def _rows(rows: list[dict[str, Any]]) -> str:
-    cells = []
+    """Return a table of rows, without units, which stand in their names, and without what is `USUAL`."""
+    cells: list[list[str]] = []
+    before = ""
     for row in rows:
-        spread = f"{figure(row['low'])} - {figure(row['high'])}"
-        cells.append([f"`{row['name']}`", figure(row["value"]), spread, row["unit"], row["measured_with"]])
-    return markdown(["row", "median", "spread", "unit", "measured with"], cells)
+        median = f"{figure(row['value'])} ({figure(row['low'])} - {figure(row['high'])})"
+        sizes = USUAL.sub("", row["measured_with"])
+        cells.append([f"`{row['name']}`", median, "the same" if sizes and sizes == before else sizes])
+        before = sizes
+    return markdown(["row", "median (spread)", "measured with"], cells)
 
 
 def _limits(limits: list[dict[str, Any]]) -> str:

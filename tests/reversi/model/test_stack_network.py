@@ -103,17 +103,27 @@ def test_one_plane_has_a_number_for_either_sides_discs():
     assert torch.equal(seen[0][:, 0], 2 * planes[:, 0] + planes[:, 1])
 
 
-def test_layers_at_every_square_are_linear_and_see_that_square_alone():
-    config = dataclasses.replace(STACKS["linear, then dense"], filters=(), hidden=(5,))
-    made, planes = stack(GAME, config), planes_of(GAME, 6)
+@pytest.mark.parametrize("hidden", [(), (5,)], ids=["then the output", "then a dense layer"])
+def test_layers_at_every_square_are_applied_one_after_another_to_each_square(hidden):
+    config = dataclasses.replace(STACKS["linear, then dense"], filters=(3,), hidden=hidden)
+    made, planes = stack(GAME, config).double(), planes_of(GAME, 6).double()
     agent = made.agents[0]
-    layer, (first, second) = agent.pointwise[0], planes[:2]
-    seen = []
-    agent.hidden[0].register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].reshape(-1, 8, 6, 6)))
-    made(torch.stack((first, second, (first + second) / 2)))
-    square = layer.weight @ first[:, 2, 3] + layer.bias
-    torch.testing.assert_close(seen[0][0, :, 2, 3], square)
-    torch.testing.assert_close(seen[0][2], (seen[0][0] + seen[0][1]) / 2)
+    features = agent.convolutions[0](planes[:, : config.planes]).relu()
+    for layer in agent.pointwise:
+        features = torch.einsum("oi,birc->borc", layer.weight, features) + layer.bias[:, None, None]
+    features = features.flatten(1)
+    for layer in agent.hidden:
+        features = layer(features).relu()
+    expected, out = agent.output(features), made(planes)[:, :-1].double()
+    torch.testing.assert_close(out, expected, rtol=1e-6, atol=1e-6)  # a network's answers are float32
+    parameters = list(made.parameters())
+    for got, wanted in zip(
+        torch.autograd.grad(out.square().sum(), parameters),
+        torch.autograd.grad(expected.square().sum(), parameters),
+        strict=True,
+    ):
+        torch.testing.assert_close(got, wanted, rtol=1e-5, atol=1e-5)
+        assert got.abs().sum() > 0
 
 
 def test_two_agents_see_black_and_white_whoever_moves():
