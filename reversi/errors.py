@@ -102,7 +102,8 @@ def did_you_mean(guess: str | None) -> str:
 
 def unreadable(path: object, what: str, error: OSError) -> UsageError:
     """Return the error for a file that a person named and that cannot be opened; `what` was expected there."""
-    return UsageError(f"{path}: expected {what}, but {error.strerror or error}")
+    reason = "it does not exist" if isinstance(error, FileNotFoundError) else error.strerror or error
+    return UsageError(f"{path}: expected {what}, but {reason}")
 
 
 def printable(text: str) -> str:

@@ -9,6 +9,7 @@ from threading import Lock
 
 from reversi.analysis.analyzer import Analysis, Analyzer, Limit, MoveAnalysis
 from reversi.analysis.of_model import search_analyzer, solving
+from reversi.analysis.review import SOLVED_NODES
 from reversi.capacity import cores
 from reversi.errors import UsageError
 from reversi.formats.ggf import GgfGame, GgfMove
@@ -72,7 +73,8 @@ def analyse(
     registry     of `gated`, `latest` and versions, as for `load_model`
 
     Near the end, from 18 empty squares on 8x8, all moves have exact scores instead of estimates if the solver finishes
-    in 2 s or half of `seconds`.  Calls of several threads wait for each other.
+    in 2 s or half of `seconds`; with `simulations` alone its limit is 50 million positions, which no clock changes.
+    Calls of several threads wait for each other.
 
     Raises UsageError for a position without a move to play, NotationError or IllegalMoveError for a wrong text,
     IncompatibleModelError for a model of another game, and what `load_model` raises.
@@ -84,7 +86,8 @@ def analyse(
         chosen = choose(model, registry, where.game)
         known = _Model(chosen.sha256, chosen.weights)
     with _ONE_AT_A_TIME:
-        found = _analyzer(known, where.game).analyse(where, limit, lambda: False)
+        by_clock = simulations is None or seconds is not None
+        found = _analyzer(known, where.game, by_clock=by_clock).analyse(where, limit, lambda: False)
     return Study(**vars(found), position=where)
 
 
@@ -149,10 +152,16 @@ def _player(given: str | Player, game: Game, registry: str | Path | None, seed: 
 
 
 @lru_cache(maxsize=4)
-def _analyzer(model: _Model, game: Game) -> Analyzer:
-    """Return the analyzer of a model, opened once."""
-    search = search_analyzer(model.weights, game, threads=cores())
-    return solving(search, None, winner_takes_empties=False)
+def _search(model: _Model, game: Game) -> Analyzer:
+    """Return the search of a model, opened once."""
+    return search_analyzer(model.weights, game, threads=cores())
+
+
+@lru_cache(maxsize=4)
+def _analyzer(model: _Model, game: Game, *, by_clock: bool) -> Analyzer:
+    """Return that search with the solver, which ends by the clock or, for the same answers on every machine, not."""
+    nodes = None if by_clock else SOLVED_NODES
+    return solving(_search(model, game), None, winner_takes_empties=False, nodes=nodes)
 
 
 def _value(game: Game, move: MoveAnalysis) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reversi.errors import RunError
+from reversi.errors import RunError, closest, did_you_mean
 
 RUNS = Path("runs")
 """The folder of runs, where names of runs are looked up."""
@@ -27,7 +27,8 @@ def find_run(what: str | None) -> Path:
     for path in (Path(what), RUNS / what):
         if any((path / name).is_file() for name in ("config.yaml", "metrics.jsonl")):
             return path.absolute()
-    raise RunError(f"expected a run's folder or its name in {RUNS}/, got {what!r}; see `ls {RUNS}`")
+    question = did_you_mean(closest(what, [run.name for run in _newest_first("config.yaml")]))
+    raise RunError(f"expected a run's folder or its name in {RUNS}/, got {what!r}{question} see `ls {RUNS}`")
 
 
 def runs_with_registry() -> list[Path]:

@@ -89,6 +89,10 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
 """Every command with its summary."""
 
 
+SPELLINGS = {"analyse": "analyze"}
+"""Other spellings of commands."""
+
+
 class Command(Protocol):
     """What the module of a command provides."""
 
@@ -221,6 +225,7 @@ def dispatch(arguments: list[str]) -> int:
         print(_overview())
         return 0
     name, *rest = arguments
+    name = SPELLINGS.get(name, name)
     if name in ("-V", "--version"):
         print(f"reversi {__version__}")
         return 0

@@ -83,7 +83,7 @@ def test_a_ladder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         ConfigError, match=r"unknown ladder 'nope'; expected dozen, edax8 or a file that ends in \.yaml"
     ):
         load_ladder("nope")
-    with pytest.raises(UsageError, match=r"nowhere\.yaml: expected settings as key: value, but No such file"):
+    with pytest.raises(UsageError, match=r"nowhere\.yaml: expected settings as key: value, but it does not exist"):
         load_ladder("nowhere.yaml")
     (tmp_path / "cut.yaml").write_text("size: 6\nplayers: [random,\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"cut\.yaml:3: invalid YAML, expected the node"):

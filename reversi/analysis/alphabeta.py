@@ -36,6 +36,7 @@ class AlphaBetaAnalyzer:
         return self._analyse(False, position, limit, stop)
 
     def _analyse(self, every: bool, position: Position, limit: Limit, stop: Callable[[], bool]) -> Analysis:
+        position.expect_game(self.game)
         search, own, opp = self._search, position.own, position.opp
         seconds = self._seconds if limit == UNLIMITED else limit.seconds
         nodes = None if limit.simulations is None else NODES_PER_SIMULATION * limit.simulations

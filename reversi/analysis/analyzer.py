@@ -269,6 +269,7 @@ class SearchAnalyzer:
         return self._analyse(False, position, limit, stop)
 
     def _analyse(self, every_move: bool, position: Position, limit: Limit, stop: Callable[[], bool]) -> Analysis:
+        position.expect_game(self.game)
         limit = self._usual if limit == UNLIMITED else limit
         watch, config = Watch(limit.seconds, stop), self._config(limit)
         search = self._searches.get(every_move)

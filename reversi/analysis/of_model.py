@@ -61,11 +61,12 @@ def search_analyzer(
     return analyzer
 
 
-def solving(analyzer: Analyzer, solve: int | None, *, winner_takes_empties: bool) -> Analyzer:
+def solving(analyzer: Analyzer, solve: int | None, *, winner_takes_empties: bool, nodes: int | None = None) -> Analyzer:
     """Return `analyzer`, on a Reversi board with exact scores from `solve` empty squares on.
 
     solve                 None for the defaults in play and in analysis, 0 for none
     winner_takes_empties  whether the winner's score counts squares that stay empty, as other engines' does
+    nodes                 as for `SolverAnalyzer`
     """
     from reversi.analysis.solver import SolverAnalyzer
     from reversi.games.rules import TICTACTOE
@@ -77,6 +78,7 @@ def solving(analyzer: Analyzer, solve: int | None, *, winner_takes_empties: bool
         analysed_empties(analyzer.game, solve),
         choose_empties=SOLVED_EMPTIES if solve is None else solve,
         winner_takes_empties=winner_takes_empties,
+        nodes=nodes,
     )
 
 

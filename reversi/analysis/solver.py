@@ -71,6 +71,7 @@ class SolverAnalyzer:
         otherwise: Callable[[Position, Limit, Callable[[], bool]], Analysis],
         lines: bool,
     ) -> Analysis:
+        position.expect_game(self.game)
         start_s = time.monotonic()
         most_s = math.inf if self._nodes else MOST_S if limit.seconds is None else min(MOST_S, limit.seconds / 2)
         if most_s <= self._unsolved.get(position, -1.0):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill, wrap
 
 from reversi.analysis.analyzer import Analysis, Analyzer, Limit
 from reversi.errors import EngineError, IllegalMoveError, NotationError
@@ -19,14 +21,16 @@ HINTS = 3
 """Moves that `hint` shows without a number."""
 
 HELP = f"""\
-  d3         play there (column letter, row number); * marks where you may, [ ] the last move
+  {{move}}         play there: column letter, row number
+             (* marks where you may, [ ] the last move)
   undo       take your last move back
-  hint [N]   the {HINTS} best moves, or N, with values or exact scores; without either, what your opponent would play
+  hint [N]   the {HINTS} best moves, or N, with values, or your opponent's choice
   moves      the game so far, to paste elsewhere
   save FILE  write the game so far to FILE in GGF; --start FILE goes on with it
   resign     give the game up
   quit       leave (so do Ctrl-D and Ctrl-C)
   help       this list"""
+"""What can be typed; `move` is legal in the position."""
 
 
 class Leave(Exception):
@@ -47,7 +51,7 @@ class Console:
         style: Style,
         moves: Sequence[str] = (),
         first_move: str | None = None,
-        analyzer: Callable[[], Analyzer] | None = None,
+        analyzer: Callable[[], Analyzer | None] = lambda: None,
     ) -> None:
         """`ask(prompt)` returns a line or raises EOFError; `style` is how boards are drawn.
 
@@ -65,6 +69,7 @@ class Console:
         self._first_move = first_move
         self._analyzer_of = analyzer
         self._analyzer: Analyzer | None = None
+        self._advised = False
         self._given_up: GgfResult | None = None
 
     def play(self) -> bool:
@@ -73,10 +78,7 @@ class Console:
         Returns whether the game has a result: by its end, or as somebody resigned.  Raises EngineError if the opponent
         fails, and KeyboardInterrupt after Ctrl-C.
         """
-        side = "Black" if self.person_is_black else "White"
-        symbol = disc(black=self.person_is_black, style=self._style)
-        self._say(f"You are {side} ({symbol}) against {self.opponent.name}.")
-        self._say("Type a move such as d3, or help.")
+        self._say(f"You are {self._side(black=self.person_is_black)} against {self.opponent.name}.")
         if self.history:
             self._say(f"The game so far: {self.moves}")
         if self._first_move is not None:
@@ -93,7 +95,7 @@ class Console:
         except Leave as leave:
             self._say(str(leave))
         else:
-            self._show(f"\n{self._result()}")
+            self._show()
         finally:
             if self.history:
                 begun = "" if self.start == Position.start(self.start.game) else f" from {str(self.start)!r}"
@@ -116,6 +118,8 @@ class Console:
         """Play one ply of either side; the person may instead undo, which plays none."""
         mine = self.position.black_to_move == self.person_is_black
         if self.position.legal_moves() == [PASS]:
+            if mine:
+                self._show()
             self._say("You have no move and pass." if mine else f"{self.opponent.name} has no move and passes.")
             self._move(PASS)
         elif mine:
@@ -133,22 +137,45 @@ class Console:
     def _person(self) -> None:
         """Ask the person until an answer changes the position, and show what they played."""
         self._show()
+        if not self._advised:
+            self._say(f"Type a move such as {self.position.legal_moves()[0]}, or help.")
+            self._advised = True
         before, plies = self.position, len(self.history)
         while self.position is before:
             self._obey(self._ask("your move: ").strip())
         if len(self.history) > plies and not self.position.is_over:
             self._show(marks=False)
 
-    def _show(self, below: str = "", *, marks: bool = True) -> None:
-        """Show the board, the last move in brackets, and a line `below` it."""
+    def _show(self, *, marks: bool = True) -> None:
+        """Show the board, the last move in brackets, and below it the standing in words, which colours cannot lose."""
         last = self.history[-1][1] if self.history else None
-        self._say(f"\n{draw(self.position, self._style, last, marks=marks)}{below}")
+        board = draw(self.position, self._style, last, marks=marks).rpartition("\n")[0]
+        self._say(f"\n{board}\n{self._standing()}")
+
+    def _standing(self) -> str:
+        """Return the side to move and the number of discs, or the result."""
+        position = self.position
+        black, white, counts = position.black.bit_count(), position.white.bit_count(), position.game.counts_discs
+        if not position.is_over:
+            does = "must pass" if position.legal_moves() == [PASS] else "to move"
+            discs = f": {self._side(black=True)} {black}, {self._side(black=False)} {white}" if counts else ""
+            return f"{'Black' if position.black_to_move else 'White'} {does}{discs}"
+        score = f" {max(black, white)}-{min(black, white)}" if counts else ""
+        if position.black_margin == 0:
+            return f"Draw{score}."
+        black_won = position.black_margin > 0
+        you = "win" if black_won == self.person_is_black else "lose"
+        return f"{'Black' if black_won else 'White'} wins{score}. You {you}."
+
+    def _side(self, *, black: bool) -> str:
+        """Return a side with its disc, such as `Black (X)`."""
+        return f"{'Black' if black else 'White'} ({disc(black=black, style=self._style)})"
 
     def _obey(self, typed: str) -> None:
         line = typed.lower()
         word = line.partition(" ")[0]
         if line in ("help", "?"):
-            self._say(HELP)
+            self._say(HELP.format(move=self.position.legal_moves()[0]))
         elif word == "hint":
             self._hint(typed[len(word) :].strip())
         elif word == "save":
@@ -166,16 +193,17 @@ class Console:
             try:
                 self._move(typed)
             except IllegalMoveError:
-                self._say(f"{typed} is not legal here; you may play {', '.join(self.position.legal_moves())}")
-            except NotationError as error:
-                self._say(f"{error}; `help` lists what you can type")
+                legal = ", ".join(self.position.legal_moves())
+                self._say(fill(f"{typed} is not legal here; you may play {legal}", get_terminal_size().columns))
+            except NotationError:
+                self._say(f"expected a move such as {self.position.legal_moves()[0]}, or `help`; got {typed!r}")
 
     def _hint(self, number: str) -> None:
         """Say the best moves with their values, or what the opponent would play where nothing evaluates moves."""
         if number and not (number.isascii() and number.isdecimal() and 0 < int(number[:4]) < 1000):
             self._say(f"expected a number of moves from 1, as in `hint 5`; got {number!r}")
             return
-        if self._analyzer is None and self._analyzer_of is not None:
+        if self._analyzer is None:
             self._analyzer = self._analyzer_of()
         if self._analyzer is None:
             answer = self._choice()
@@ -186,8 +214,11 @@ class Console:
         if not _evaluates(analysis):
             self._say(f"{self.opponent.name} would play {action_name(self.start.game, analysis.best.action)}.")
             return
+        if analysis.best.score is None:
+            self._say(f"Values by {self._analyzer.name}:")
         for move in analysis.moves[: int(number or HINTS)]:
-            self._say(f"  {move.summary(self.start.game)}")
+            line = f"  {move.summary(self.start.game)}"
+            self._say(wrap(line, get_terminal_size().columns, max_lines=1, placeholder=" ...")[0])
 
     def _save(self, name: str) -> None:
         """Write the game so far to a file."""
@@ -232,13 +263,6 @@ class Console:
             return action_name(game, int(self.opponent.choose(*self.position.as_batch())[0]))
         (answer,) = self.opponent.choose_after([[parse_action(game, move) for _, move in self.history]])
         return answer if isinstance(answer, Forfeit) else action_name(game, answer)
-
-    def _result(self) -> str:
-        margin = self.position.black_margin if self.person_is_black else -self.position.black_margin
-        if margin == 0:
-            return "A draw."
-        won = "You win" if margin > 0 else f"{self.opponent.name} wins"
-        return f"{won} by {abs(margin)}." if self.position.game.counts_discs else f"{won}."
 
 
 def _evaluates(analysis: Analysis) -> bool:

@@ -149,6 +149,11 @@ class Position:
         if self.is_over:
             raise UsageError(f"expected a position with a move to play, the game is over in {str(self)!r}")
 
+    def expect_game(self, game: Game) -> None:
+        """Raise UsageError unless this is a position of `game`."""
+        if self.game != game:
+            raise UsageError(f"expected a position of {game.name}, got one of {self.game.name}")
+
     def refusal(self, move: str | int) -> IllegalMoveError:
         """Return the error for a move that is not legal here, as it was given."""
         expected = "no move, the game is over" if self.is_over else f"one of {', '.join(self.legal_moves())}"
@@ -241,8 +246,9 @@ def _fault(text: str, games: Sequence[Game]) -> str:
     word = plain(text[before.end() : before.end() + _LONGEST]).partition(" ")[0]
     if len(word) not in [each.squares for each in games]:
         count = len(word) if len(word) > max(each.size for each in games) else len(_discs(text)[0])
-        sizes = " or ".join(str(each.squares) for each in sorted(games, key=lambda each: each.squares))
-        return f"expected {sizes} squares, a space and the side to move, got {count} squares"
+        *sizes, most = (str(size) for size in sorted(each.squares for each in games))
+        squares = f"{', '.join(sizes)} or {most}" if sizes else most
+        return f"expected {squares} squares, a space and the side to move, got {count} squares"
     given = text[before.end() : before.end() + len(word)]
     if stray := [letter for letter, read in zip(given, word, strict=True) if read not in SYMBOLS]:
         return f"expected squares of {BLACK}, {WHITE} and {EMPTY}, got {stray[0]!r}"

@@ -73,7 +73,7 @@ def _what(info: ModelInfo) -> str:
     board = GAMES[info.game].size
     game = f"Reversi (Othello) on a board of {board}x{board}" if info.game.startswith("reversi") else info.game
     standing = {
-        "promoted": "It has won a match against the champion before it, and so was promoted.",
+        "promoted": "It has passed the gate's match against the champion before it, and so was promoted.",
         "rejected": "It did not win its match against the champion, and was rejected.",
         "first": "It is the baseline of its run, which the first champion had to beat, and no champion.",
     }[info.verdict]
@@ -84,10 +84,10 @@ def _what(info: ModelInfo) -> str:
         "verdict": "baseline" if info.verdict == "first" else info.verdict,
         "match": _match_cell(info),
         "published": info.created,
-        "file": f"model.safetensors, {info.size} bytes",
+        "file": f"model.safetensors, {info.size:,} bytes",
         "SHA-256": f"`{info.sha256}`",
     }
-    return f"A network that plays {game}. {standing}\n\n{_table(rows)}"
+    return f"A model that plays {game}. {standing}\n\n{_table(rows)}"
 
 
 def _use(info: ModelInfo, registry: str | None) -> str:
@@ -199,5 +199,5 @@ def _table(rows: Mapping[str, str]) -> str:
 def _match_cell(info: ModelInfo) -> str:
     if info.score is None:
         return "none: it is the baseline"
-    text = f"{info.wins} wins, {info.draws} draws, {info.losses} losses against version {info.opponent_version}"
+    text = f"won {info.wins}, drawn {info.draws}, lost {info.losses} against version {info.opponent_version}"
     return f"{text}; score {info.score:.3f}"

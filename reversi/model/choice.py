@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reversi import archive
-from reversi.errors import CorruptFileError, ReversiError, RunError, UsageError
+from reversi.errors import CorruptFileError, ReversiError, RunError, UsageError, closest, did_you_mean
 from reversi.files import read_bytes, write_atomic
 from reversi.model.card import card
 from reversi.model.folder import Folder
@@ -20,6 +20,9 @@ from reversi.urls import masked
 
 MOST_DIGITS = 10
 """Maximum digits of a model's version."""
+
+WORDS = ("gated", "latest", "shipped")
+"""Names of models beside versions."""
 
 TEXT_BYTES = 1 << 20
 """Largest JSON file or card read from a registry, 1 MiB."""
@@ -118,9 +121,10 @@ def _read(path: str | Path) -> tuple[bytes, str, Folder | None]:
             if file.is_file():
                 data = read_bytes(file, "a model", archive.MAX_BYTES)
                 return data, str(file), Folder(str(path)) if is_folder else None
+    question = did_you_mean(closest(str(path), WORDS))
     raise UsageError(
-        f"expected gated, latest, shipped, a version number or a folder with model.safetensors, got "
-        f"{masked(str(path))!r}"
+        f"expected {', '.join(WORDS)}, a version number or a folder with model.safetensors, got "
+        f"{masked(str(path))!r}{question.rstrip(';')}"
     )
 
 
@@ -136,4 +140,4 @@ def _expect_own_folder(folder: Path) -> None:
 
 def is_name(spec: str) -> bool:
     """Return whether `spec` names a model, and is not the path of one."""
-    return spec in ("gated", "latest", "shipped") or (spec.isdecimal() and len(spec) <= MOST_DIGITS)
+    return spec in WORDS or (spec.isdecimal() and len(spec) <= MOST_DIGITS)

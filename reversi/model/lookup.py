@@ -109,8 +109,7 @@ def _shipped_by_rule(game: Game | None) -> Choice:
     except NoGatedModelError as error:
         raise NoGatedModelError(f"{missing}, and {error}, or name a registry with --registry") from None
     name = choice.weights.game  # the same line, whether the board was known or follows from the model
-    none = f"no run in {RUNS}/ has a promoted model of {name}"
-    _say(f"gated is the model of {name} that is shipped with this program: {none}")
+    _say(f"gated is the shipped model of {name}, as no run in {RUNS}/ has promoted one")
     return choice
 
 

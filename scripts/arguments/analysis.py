@@ -37,12 +37,12 @@ def add_analysis(parser: argparse.ArgumentParser, simulations: int) -> None:
     add_threads(parser)
 
 
-def model_to_analyse(args: argparse.Namespace) -> tuple[Game, Choice]:
-    """Return the model of --model and its game, which must be that of --size."""
+def model_to_analyse(args: argparse.Namespace, game: Game | None = None) -> tuple[Game, Choice]:
+    """Return the model of --model and its game, which must be `game`, without one that of --size."""
     from reversi.games.rules import game_named
     from reversi.model.lookup import choose
 
-    game = game_of_size(args)
+    game = game or game_of_size(args)
     choice = choose(args.model or "gated", args.registry, game)
     if game is not None:
         choice.weights.check_game(game)

@@ -31,12 +31,12 @@ ENGINES = "  gtp:COMMAND, nboard:COMMAND  an external program\n"
 
 PLAYERS = f"""\
 players:
-  random, greedy               uniformly random; the move that leaves most discs
-  flat-mc:N, uct:N             Monte Carlo with N games per move (flat-mc: 150 by default)
+  random, greedy               random moves; the move that turns the most discs
+  flat-mc:N, uct:N             Monte Carlo, N games a move (flat-mc: 150)
   alphabeta:D                  alpha-beta of depth D with a simple evaluation
   policy:M                     model M without search
-  mcts:M:N[,OPT=V...]          model M with N simulations; M alone uses --simulations
-  alphabeta:M:D                alpha-beta of depth D with model M, a network of patterns
+  mcts:M:N[,OPT=V...]          model M, N simulations (or --simulations)
+  alphabeta:M:D                alpha-beta of depth D, M being of patterns
   mcts:M:0.5s, alphabeta:M:0.5s  the same with a time for each move
 {ENGINES}\
   M: gated, latest, shipped, a version number or a model's folder

@@ -151,8 +151,19 @@ def _parse(text: str, game: Game | None) -> Problem | NotationError:
     try:
         parsed = parse_game(text, REVERSI if game is None else [game])
     except (NotationError, IllegalMoveError) as error:
-        return NotationError(str(error))
+        return NotationError(f"{error}{'' if game is None else _elsewhere(text, game)}")
     return Problem(parsed.end, parsed.scores, parsed.score)
+
+
+def _elsewhere(text: str, game: Game) -> str:
+    """Return which other board the text is of, and how to choose it; nothing if it is of none."""
+    from reversi.formats.text import REVERSI, parse_game
+
+    try:
+        other = parse_game(text, [each for each in REVERSI if each != game]).start.game
+    except (NotationError, IllegalMoveError):
+        return ""
+    return f"; on {other.name} it can be read: give --size {other.size}"
 
 
 def _is_whole(file: IO[bytes]) -> bool:

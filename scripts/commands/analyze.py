@@ -1,9 +1,10 @@
-"""Analyze positions from a file or standard input, one per line: the best move, its value for the side to move,
-and every move with its value, visits, prior and principal variation.
+"""Analyze positions from a file or standard input, one per line: every move, best first, with its value for the side to
+move, the simulations that tried it, and the moves expected after it.
 
 A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move, or
-the moves that lead to it, as c2d2, GGF or SGF.  Blank lines and text after a # or % are ignored.  Every other line is
-answered by one line, in order; one that cannot be parsed is answered by `{"error": ...}`, and the exit code is then 1.
+the moves that lead to it, as c2d2, GGF or SGF.  Blank lines and text after a # or % are ignored.  With --json every
+other line is answered by one line, in order; one that cannot be parsed is answered by `{"error": ...}`, and the exit
+code is then 1.
 
 Every move has its exact score where at most --solve squares are empty and the solver finishes.  Elsewhere a search
 values the moves: it ends at --simulations, or when the result of every move is proven.  With 0 simulations the network
@@ -34,16 +35,16 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 reversi analyze --registry runs/long/registry positions.txt
-echo "--------------OX----XO-------------- X" | reversi analyze --json
-echo c2d2 | reversi analyze --simulations 800
-echo "X--O--XXOO--XXXO--OOXO--OO-OX-O--O-- X" | reversi analyze --seconds 2
+echo f5d6c3 | reversi analyze --size 8 --json
+echo c2d2 | reversi analyze --size 6 --simulations 800
+echo "X--O--XXOO--XXXO--OOXO--OO-OX-O--O-- X" | reversi analyze --size 6
 """
 
 SIMULATIONS = 64
 """Simulations per position if neither --simulations nor --seconds is given."""
 
 RESULTS = {1.0: "won", 0.0: "drawn", -1.0: "lost"}
-"""A proven result in words."""
+"""A result in words."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +73,11 @@ class PositionAnalysis:
         return json.dumps(values | {"moves": moves})
 
     def __str__(self) -> str:
-        from reversi.games.notation import action_name
-
+        game, margin = self.position.game, self.position.margin
         if self.analysis is None:
-            margin = self.position.margin
-            result = f"{margin:+d} discs" if self.position.game.counts_discs else RESULTS[_sign(margin)]
-            return f"{self.position}  game over  {result}"
-        game, best = self.position.game, self.analysis.judged_best
-        moves = [
-            f"{action_name(game, move.action)} {_judgement(move, share)}"
-            for move, share in zip(self.analysis.moves, self._policy(), strict=True)
-        ]
-        line = " ".join(["line:", *best.line_names(game)])
-        return "  ".join([str(self.position), action_name(game, best.action), best.judgement(game), *moves, line])
+            result = f"{margin:+d} discs" if game.counts_discs else RESULTS[_sign(margin)]
+            return f"{self.position}\ngame over, {result}\n"
+        return "\n".join([str(self.position), *(move.summary(game) for move in self.analysis.moves), ""])
 
     @property
     def _value(self) -> float:
@@ -139,14 +132,6 @@ def _visits(moves: Sequence[MoveAnalysis]) -> list[float]:
     for action, move in zip(alike, moves, strict=True):
         visits[action] += move.visits
     return [visits[action] / alike.count(action) for action in alike]
-
-
-def _judgement(move: MoveAnalysis, share: float) -> str:
-    if move.score is not None:
-        return f"{move.score:+d}"
-    if move.certain and move.value in RESULTS:
-        return RESULTS[move.value]
-    return f"{100 * share:.1f} %"
 
 
 def _sign(margin: int) -> float:

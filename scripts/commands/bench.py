@@ -29,7 +29,7 @@ from scripts.bench.setup import Settings
 EXAMPLES = """
 reversi bench
 reversi bench perft_leaves_per_s playout_games_per_s
-reversi bench inference_positions_per_s --size 6 --blocks 4 --channels 32 --batch 512 --json
+reversi bench inference_positions_per_s --size 6 --channels 32 --json
 """
 
 DEVICES = ("cpu", "cuda")
@@ -55,7 +55,8 @@ SIZES = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the rows, the sizes and the output."""
-    parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to measure (default: all rows)")
+    rows = parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to measure (default: all rows)")
+    rows.completer = lambda **_: list(ROWS)  # type: ignore[attr-defined]
     add_sizes(parser)
     add_json(parser, "one JSON object")
     parser.epilog = _rows_help()
@@ -92,7 +93,7 @@ def _rows_help() -> str:
     width = max(map(len, LAYERS))
     lines = ["rows by layer (limits: what the machine can do at most):"]
     for name, rows in LAYERS.items():
-        text = textwrap.fill(", ".join(rows), 96 - width)
+        text = textwrap.fill(", ".join(rows), 74 - width)
         lines.append(f"  {name:<{width}}  " + textwrap.indent(text, " " * (width + 4)).lstrip())
     return "\n".join(lines)
 

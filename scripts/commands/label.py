@@ -14,8 +14,8 @@ from reversi import json
 from scripts.arguments.common import add_json, add_seed, add_size, add_threads, file_path, natural, positive_up_to
 
 EXAMPLES = """
-reversi label --size 6 --empties 6-20 --positions 2000 --seed 0 -o labels6.safetensors
-reversi label --size 8 --empties 10-16 --positions 500 -o labels8.safetensors --json
+reversi label --size 6 --empties 6-20 --seed 0 -o labels6.safetensors
+reversi label --size 8 --positions 500 -o labels8.safetensors --json
 """
 
 REPORT_S = 5.0

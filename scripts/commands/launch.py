@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from scripts.ray.jobs import Job, Jobs
 
 EXAMPLES = """
-reversi launch --address http://head:8265 run.dir=/shared/runs run.name=night run.minutes=600
-reversi launch --address http://head:8265 --follow run.dir=/shared/runs cluster.learner.gpus=1
-reversi launch --address http://head:8265 --config-dir my_conf experiment=mine run.dir=/shared/runs
-reversi launch --address http://head:8265 resume=/shared/runs/night run.minutes=1200
+reversi launch --address http://head:8265 run.dir=/shared/runs run.name=night
+reversi launch --follow run.dir=/shared/runs cluster.learner.gpus=1
+reversi launch --config-dir my_conf experiment=mine run.dir=/shared/runs
+reversi launch resume=/shared/runs/night run.minutes=1200
 """
 
 PAGE_PORT = 8766

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 reversi match --a gated --b flat-mc:150 --size 6 --games 400
-reversi match --a mcts:12:64 --b mcts:3:64 --size 6 --games 100 --registry runs/long/registry --json
+reversi match --a 12 --b 3 --games 100 --registry runs/long/registry --json
 reversi match --a greedy --b random --size 8 --openings openings.txt
-reversi match --a uct:1500 --b flat-mc:150 --size 6 --games 20 --save games.ggf
+reversi match --a uct:1500 --b greedy --size 6 --games 20 --save games.ggf
 reversi match --a 12 --b 11 --sprt 0,20 --games 4000 --balanced gated
 """
 

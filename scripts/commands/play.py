@@ -34,9 +34,10 @@ from scripts.arguments.common import (
 if TYPE_CHECKING:
     from reversi.analysis.analyzer import Analyzer
     from reversi.formats.ggf import GgfGame
+    from reversi.frontends.board import Style
     from reversi.games.position import Position
     from reversi.games.rules import Game
-    from reversi.players import Player
+    from reversi.players import AnyPlayer
 
 EXAMPLES = """
 reversi play
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--opponent", metavar="PLAYER", help="player to play against (default: gated, the champion)")
     parser.add_argument(
         "--color",
+        "--colour",
         type=_side,
         choices=("black", "white"),
         help="your colour (default: the one to move, at the start of a game black)",
@@ -107,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
     opponent = any_player_of(args, spec, start.game, seed=seed)
     if isinstance(opponent, HistoryPlayer) and start != Position.start(start.game):
         raise UsageError(f"expected --start with the moves of a game for {spec!r}, which follows games, got a position")
+    style: Style = "colours" if board_style(args) == "colours" else "letters"  # ● and ○ look inverted on dark
     played: list[GgfGame] = []
     black = start.black_to_move == (len(moves) % 2 == 0) if args.color is None else args.color == "black"
     again = True
@@ -117,12 +120,10 @@ def run(args: argparse.Namespace) -> int:
             person_is_black=black,
             ask=_ask,
             say=print,
-            style=board_style(args),
+            style=style,
             moves=moves,
             first_move=_random_move(start.game, seed + len(played)) if args.first_random else None,
-            analyzer=None
-            if isinstance(opponent, HistoryPlayer)
-            else lambda: _analyzer(args, spec, start.game, opponent),
+            analyzer=lambda: _analyzer(args, spec, start.game, opponent),
         )
         try:
             again = console.play()
@@ -154,9 +155,11 @@ def _keep(game: GgfGame) -> None:
 
 
 def _says_yes(question: str) -> bool:
-    """Ask a question; the end of the input is no answer, and so is Ctrl-C: the game is over and saved."""
+    """Ask until the answer is yes or no; the end of the input and Ctrl-C are no: the game is over and saved."""
     try:
-        return _ask(question).strip().lower() in ("y", "yes")
+        while (answer := _ask(question).strip().lower()) not in ("y", "yes", "n", "no"):
+            pass
+        return answer in ("y", "yes")
     except (EOFError, KeyboardInterrupt):
         print()
         return False
@@ -178,18 +181,24 @@ def _start(args: argparse.Namespace, spec: str) -> tuple[Position, list[str]]:
     return read_start(args.start, game)
 
 
-def _analyzer(args: argparse.Namespace, spec: str, game: Game, opponent: Player) -> Analyzer:
-    """Return what evaluates moves for hints: the opponent's model, if it has one, and near the end the exact solver."""
+def _analyzer(args: argparse.Namespace, spec: str, game: Game, opponent: AnyPlayer) -> Analyzer | None:
+    """Return what evaluates moves for hints: near the end the exact solver, before it the opponent's model or else the
+    shipped one; a player without either only says its move, and for an external program the answer is None."""
     from reversi.analysis.analyzer import PlayerAnalyzer
     from reversi.analysis.of_model import search_analyzer, solving
-    from reversi.model.lookup import load_model
+    from reversi.model.lookup import SHIPPED, load_model
+    from reversi.players import HistoryPlayer
     from reversi.players.spec import model_of_spec
 
     model = model_of_spec(spec)
-    if model is None:
-        analyzer: Analyzer = PlayerAnalyzer(game, opponent)
+    if model is not None or (SHIPPED / game.name).is_dir():
+        analyzer = search_analyzer(load_model(model or "shipped", args.registry, game), game, threads=cores())
+        if model is None:
+            analyzer.name = "the shipped model"
+    elif isinstance(opponent, HistoryPlayer):
+        return None
     else:
-        analyzer = search_analyzer(load_model(model, args.registry, game), game, threads=cores())
+        analyzer = PlayerAnalyzer(game, opponent)
     return solving(analyzer, None, winner_takes_empties=False)  # as the result is counted
 
 

@@ -13,7 +13,7 @@ from scripts.arguments.common import add_json, add_players, add_registry, add_se
 
 EXAMPLES = """
 reversi prove --player alphabeta:9
-reversi prove --player policy:gated --registry runs/tictactoe/registry --first-random
+reversi prove --player policy:gated --registry runs/t/registry --first-random
 reversi prove --game reversi4 --player uct:1500 --json
 """
 

@@ -54,10 +54,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 reversi rate --size 6
-reversi rate --size 6 --players random flat-mc:150 uct:1500 mcts:gated:64 --games 200 --picture ladder.svg
-reversi rate --truth labels6.safetensors --players policy:gated mcts:gated:64 mcts:gated:256
-reversi rate --truth labels6.safetensors --players gated latest uct:1500 --brief --threads 2
-reversi rate --size 8 --players random alphabeta:3 "gtp:edax -gtp -l 3" --engine-move 10 --anchor alphabeta:3 --json
+reversi rate --size 6 --players random uct:1500 gated --picture ladder.svg
+reversi rate --truth labels6.safetensors --players policy:gated mcts:gated:64
+reversi rate --truth labels6.safetensors --players gated latest --brief
+reversi rate --size 8 --players random "gtp:edax -gtp -l 3" --engine-move 10
 reversi rate --ladder edax8
 """
 

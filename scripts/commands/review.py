@@ -2,7 +2,8 @@
 
 FILE is a file of games, which may be compressed and whose content tells its format: WTHOR, GGF, SGF, PGN, CSV with a
 column of transcripts, lines of transcripts or this program's records; a game written out, as f5d6c3, GGF or SGF; or -
-for any of these from standard input.  Of a file with games of several boards those of the model's are reviewed.
+for any of these from standard input.  Of a file with games of several boards those of the model's are
+reviewed, or without --model and --size those of the first game's.
 
 A move is judged by the discs that it lost: exactly where at most --solve squares are empty and the solver finishes,
 before by the margins that a search expects, which are shown with a decimal and the standard error that the model's
@@ -27,7 +28,7 @@ from reversi import json
 from reversi.analysis.of_model import search_analyzer
 from reversi.analysis.review import SIMULATIONS, deciding_move, marks_of, review, sums_of
 from scripts.arguments.analysis import add_analysis, analyse_with, model_to_analyse
-from scripts.arguments.common import add_json, positive
+from scripts.arguments.common import add_json, game_of_size, positive
 from scripts.arguments.engine import reviewer, solve_of
 from scripts.arguments.game_files import FiledGame, numbered, read_filed_games
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 reversi review c2b2b3b4
 reversi review games.ggf --seconds 1
-reversi review WTH_1999.wtb --game 12 --model runs/long/registry/models/000012
+reversi review WTH_1999.wtb --game 12 --model shipped
 reversi review games.txt --json
 """
 
@@ -102,7 +103,7 @@ class GameReview:
                 counts.append("-" if sums.discs is None else _discs(sums.discs, exact=sums.exact == sums.judged))
             rows.append((side.capitalize(), *counts, _known(sums)))
         yield from _aligned(rows, "<" + ">" * (len(marks) + discs) + "<")
-        yield ", ".join(f"{mark.sign} {mark.meaning(game)}" for mark in marks)
+        yield "; ".join(f"{mark.sign} {mark.meaning(game)}" for mark in marks)
 
     def _decided(self) -> Iterator[str]:
         """Yield the move that decided the game, if one did."""
@@ -142,8 +143,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Review the games one after the other; the exit code is 1 if one of them has an illegal move."""
-    game, choice = model_to_analyse(args)
-    games = read_filed_games(args.file, game, args.column)
+    game, games = game_of_size(args), None
+    if game is None and args.model is None:
+        games = read_filed_games(args.file, None, args.column)
+        game = games[0].games.game
+    game, choice = model_to_analyse(args, game)
+    if games is None:
+        games = read_filed_games(args.file, game, args.column)
+    games = [filed for filed in games if filed.games.game == game]
     chosen = games if args.game is None else [numbered(games, args.game)]
     analyse = _analyse_with(args, game, choice.weights)
     broken = 0

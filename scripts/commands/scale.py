@@ -1,8 +1,9 @@
 """Change the number of actors of a training run without a restart: some start, or finish their round and end.
 
-RUN is a run's folder or its name in runs/; with --address (or RAY_API_SERVER_ADDRESS) a job on a Ray cluster, by its
-run's name or its own.  The number is kept when the run is stopped and resumed, unless an override sets another one on
-resume.  Actors that the cluster has no room for wait for a node; `reversi status` shows how many are alive.
+RUN is a run's folder or its name in runs/, the newest run if it is left out; with --address (or
+RAY_API_SERVER_ADDRESS) a job on a Ray cluster, by its run's name or its own.  The number is kept when the run is
+stopped and resumed, unless an override sets another one on resume.  Actors that the cluster has no room for wait for a
+node; `reversi status` shows how many are alive.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ reversi scale night 2 --group gpu --address http://head:8265
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run, the number, the group, the cluster and the output format."""
-    parser.add_argument("what", metavar="RUN", help="a run's folder or name, or a job")
+    parser.add_argument(
+        "what", nargs="?", metavar="RUN", help="a run's folder or name, or a job (default: the newest run)"
+    )
     parser.add_argument("count", type=natural, metavar="N", help="number of actors to have")
     parser.add_argument("--group", metavar="NAME", help="group of actors, if there are several (cpu, gpu)")
     add_cluster(parser)
@@ -79,6 +82,8 @@ def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
     """Run the command on the head, where the run's folder is."""
     from scripts.ray.jobs import JOB_COMMAND, Jobs
 
+    if args.what is None:
+        raise UsageError("expected RUN, the job, and N, the number of actors, with --address")
     jobs = Jobs(args.address, args.token_file)
     job = jobs.find(args.what)
     if job.over:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 EXAMPLES = """
 reversi solve --size 6 --json positions.txt
 echo "XXXXXXXXXXXOXOOOOOXXOXOOXOXOOO--O--- O" | reversi solve
-echo "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X" | reversi solve --empties winner --best
 reversi solve --empties winner --best < fforum-1-19.obf
 """
 

@@ -35,7 +35,8 @@ def run(overrides: list[str]) -> int:
         return _sweep([item for item in overrides if item not in SWEEP])
     flags = [item.partition("=")[0] for item in overrides if item.startswith("-")]
     if unknown := [flag for flag in flags if flag not in HYDRA_FLAGS]:
-        question = did_you_mean(closest(unknown[0], HYDRA_FLAGS | SWEEP | {"--config-dir", "--help"}))
+        setting = f"{RESUME}=" if unknown[0] == f"--{RESUME}" else None
+        question = did_you_mean(setting or closest(unknown[0], HYDRA_FLAGS | SWEEP | {"--config-dir", "--help"}))
         raise UsageError(f"unknown option {unknown[0]!r}{question} see 'reversi train --help'")
     if flags:
         return _show(overrides)

@@ -92,8 +92,10 @@ def config_dir_override(folder: str | Path) -> str:
 
 
 def check_hydra_keys(overrides: Iterable[str]) -> None:
-    """Raise ConfigError for keys of Hydra itself that have no effect here."""
+    """Raise ConfigError for what is no setting, and for keys of Hydra itself that have no effect here."""
     for override in overrides:
+        if "=" not in override and not override.startswith("~"):
+            raise ConfigError(f"expected KEY=VALUE, as in run.minutes=20, got {override!r}")
         key = re.split(r"[=@]", override.lstrip("+~"), maxsplit=1)[0]
         if re.match(r"hydra([./]|$)", key) and key != SEARCH_PATH:
             raise ConfigError(f"{key} has no effect here; of Hydra's own keys only {SEARCH_PATH} has one")

@@ -63,7 +63,8 @@ def check_cluster_job(job: JobConfig) -> None:
     for key, place in places.items():
         if place is not None and not Path(place).is_absolute() and "://" not in place:
             raise ConfigError(
-                f"{key} must be an absolute path for a job on a cluster, of the head node or shared, got {place!r}"
+                f"{key} must be an absolute path for a job on a cluster, of the head node or shared, as in "
+                f"{key}=/shared/runs; got {place!r}"
             )
     if isinstance(job.cluster, RayClusterConfig):
         for name, group in job.cluster.actors.items():

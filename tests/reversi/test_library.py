@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import reversi
 from reversi import library
+from reversi.analysis import solver
 from reversi.analysis.analyzer import Analyzer, MoveAnalysis
 from reversi.analysis.of_model import search_analyzer
 from reversi.errors import (
@@ -104,6 +105,17 @@ def test_a_game_stands_for_its_start(game: Game | str) -> None:
     assert reversi.play("random", "random", game).start == reversi.Position.start("reversi6")
 
 
+def test_a_slow_machine_solves_what_a_fast_one_does_if_simulations_are_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(solver, "MOST_S", 0.0)
+    assert reversi.analyse(ENDING, "shipped", simulations=2).proven
+    ended: list[float | None] = []
+    monkeypatch.setattr(solver, "exact_moves", lambda *_, seconds, **__: (ended.append(seconds), ((), 0))[1])
+    reversi.analyse(ENDING, "shipped", simulations=2, seconds=0.02)
+    assert ended == [0.0], "the clock ends this one"
+
+
 def test_near_the_end_scores_are_exact() -> None:
     study = reversi.analyse(ENDING, "shipped")
     position = reversi.Position.parse(ENDING)
@@ -185,6 +197,7 @@ def test_a_model_is_opened_once_and_a_new_champion_at_its_next_use(
         return search_analyzer(model, *arguments, **options)
 
     monkeypatch.setattr(library, "search_analyzer", noted)
+    library._search.cache_clear()
     library._analyzer.cache_clear()
     champion = reversi.load_model("gated", registry.url)
     for _ in range(2):
@@ -212,7 +225,7 @@ BAD_POSITIONS: list[tuple[Any, type[ReversiError], str]] = [
     ("nonsense", NotationError, "expected a position, moves like f5d6c3, or a game in GGF or SGF, got 'nonsense'"),
     ("", NotationError, "expected a position, moves"),
     ("reversi7", NotationError, "got 'reversi7'"),
-    ("-" * 35 + " X", NotationError, "expected 9 or 16 or 36 or 64 squares"),
+    ("-" * 35 + " X", NotationError, "expected 9, 16, 36 or 64 squares"),
     ("c2c2", IllegalMoveError, "expected a legal move at ply 2, got 'c2'"),
     (OVER, UsageError, "expected a position with a move to play, the game is over in 'XXX"),
     (reversi.Position(GAMES["reversi6"], 3, 1), UsageError, "expected discs on squares of reversi6, one on each"),

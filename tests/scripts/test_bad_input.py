@@ -46,12 +46,12 @@ def complaint(answer: Answer) -> tuple[int, str]:
         ("match --a random --b greedy --size 4 --opening-plies 1 --games 400", "distinct openings"),
         (
             "rate --truth nope.safetensors --players random",
-            "nope.safetensors: expected a labels archive, but No such file",
+            "nope.safetensors: expected a labels archive, but it does not exist",
         ),
-        ("rate --ladder nope.yaml", "nope.yaml: expected settings as key: value, but No such file"),
+        ("rate --ladder nope.yaml", "nope.yaml: expected settings as key: value, but it does not exist"),
         (
             "match --a random --b greedy --openings sub/none.txt",
-            "sub/none.txt: expected a file of openings, but No such",
+            "sub/none.txt: expected a file of openings, but it does not exist",
         ),
         ("play nobody", "nobody"),
         ("play random --opponent greedy", "expected one opponent"),

@@ -50,7 +50,7 @@ def test_games_are_on_their_boards() -> None:
 @pytest.mark.parametrize("fen", ["", "8/8 b", "nonsense"])
 def test_a_start_that_is_no_position_is_a_problem_of_its_game(fen: str) -> None:
     (found,) = read_text(f'[FEN "{fen}"]\n1. f5\n[Black "a"]\n1. f5 d6', BOARDS, "it")
-    assert (found.problem(0) or "").startswith("it, game 1: expected 9 or 16 or 36 or 64 squares")
+    assert (found.problem(0) or "").startswith("it, game 1: expected 9, 16, 36 or 64 squares")
     assert found.moves(1) == ["f5", "d6"]
 
 

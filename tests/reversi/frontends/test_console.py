@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from reversi.analysis.analyzer import Analysis, Analyzer, Limit, MoveAnalysis, P
 from reversi.analysis.solver import SolverAnalyzer
 from reversi.errors import EngineError
 from reversi.formats.ggf import parse_ggf
-from reversi.frontends.board import Style
-from reversi.frontends.console import Console
+from reversi.frontends.board import Style, draw
+from reversi.frontends.console import HELP, Console
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_action
 from reversi.games.position import Position
@@ -45,7 +46,7 @@ def played(
     style: Style = "letters",
     opponent: Player | None = None,
     moves: Sequence[str] = (),
-    analyzer: Callable[[], Analyzer] | None = None,
+    analyzer: Callable[[], Analyzer | None] = lambda: None,
 ) -> tuple[Console, str]:
     """Return a console after a person typed `lines` and then closed the input, and what it said."""
     said: list[str] = []
@@ -93,12 +94,11 @@ def test_moves_are_read_in_any_case() -> None:
     [
         ("a1", "a1 is not legal here; you may play b1, a2, d3, c4"),
         ("pass", "pass is not legal here"),
-        ("e5", "expected a square from a1 to d4 or pass, got 'e5'"),
-        ("hello", "`help` lists what you can type"),
+        ("e5", "expected a move such as b1, or `help`; got 'e5'"),
         ("hint", "first would play b1."),
         ("undo", "There is nothing to undo."),
         ("moves", "no moves yet"),
-        ("help", "  undo       take your last move back"),
+        ("help", "  b1         play there: column letter, row number"),
     ],
 )
 def test_what_is_no_move_changes_nothing(line: str, answer: str) -> None:
@@ -106,6 +106,21 @@ def test_what_is_no_move_changes_nothing(line: str, answer: str) -> None:
     assert answer in said
     assert console.position == Position.start(GAME)
     assert console.history == []
+
+
+def test_the_example_is_a_legal_move_of_the_persons_first_turn() -> None:
+    said = played(["b1", "hello"], moves=["b1", "a1"])[1]
+    assert said.count("Type a move such as a2, or help.") == 1
+    assert "Type a move such as a1, or help." in played([], black=False)[1]
+
+
+def test_lines_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    line = tuple(map(action, ("b1", "a1", "a2", "a3", "c4")))
+    said = played(["hint", "a1"], analyzer=lambda: Judge(MoveAnalysis(line[0], 0.5, 9, line)))[1]
+    assert "\n  b1   +1.1 discs, 9 visits   b1 a1 ...\n" in said
+    assert "\na1 is not legal here; you may play b1,\na2, d3, c4\n" in said
+    assert max(map(len, HELP.format(move="b1").splitlines())) < 80
 
 
 def test_an_empty_line_asks_again() -> None:
@@ -129,14 +144,17 @@ def test_a_pass_of_the_person_is_announced() -> None:
     console, said = played([], start=BLACK_MUST_PASS)
     assert said.count("You have no move and pass.") == 2
     assert [move for _, move in console.history] == ["pass", "a1", "pass", "a3"]
-    assert "first wins by 12." in said
+    between = draw(Position.parse(BLACK_MUST_PASS).play("pass").play("a1"), "letters", "a1").splitlines()[:-1]
+    standing = "Black must pass: Black (X) 3, White (O) 12"
+    assert "\n".join(["first plays a1.\n", *between, standing, "You have no move and pass."]) in said
+    assert "\nWhite wins 14-2. You lose.\n" in said
 
 
 def test_a_pass_of_the_opponent_is_announced() -> None:
     console, said = played(["a3", "a1"], black=False, start=BLACK_MUST_PASS)
     assert "first has no move and passes." in said
     assert console.position.is_over
-    assert "You win by " in said
+    assert "\nWhite wins 10-6. You win.\n" in said
 
 
 @pytest.mark.parametrize(("line", "answer"), [("resign", "You resign; first wins."), ("quit", "Goodbye.")])
@@ -149,6 +167,18 @@ def test_a_person_may_leave(line: str, answer: str) -> None:
 def test_discs_are_drawn_where_the_terminal_has_them() -> None:
     assert "2 * ○ ● ·" in played([], style="symbols")[1]
     assert "2 * O X -" in played([])[1]
+
+
+@pytest.mark.parametrize(
+    ("style", "black", "white"),
+    [("letters", "X", "O"), ("symbols", "●", "○"), ("colours", " ● ", " ● ")],
+)
+def test_sentences_name_the_sides_in_words(style: Style, black: str, white: str) -> None:
+    said = re.sub(r"\x1b\[[0-9;]*m", "", played(["b1"], style=style)[1])
+    assert said.startswith(f"You are Black ({black}) against first.")
+    assert f"\nWhite to move: Black ({black}) 4, White ({white}) 1\n" in said
+    draw_of_8 = played([], style=style, start="XXXXXXXXOOOOOOOO X")[1]
+    assert draw_of_8.endswith("\nDraw 8-8.")
 
 
 class Program:
@@ -258,8 +288,14 @@ def test_a_hint_has_values_or_scores_and_lines_best_first() -> None:
     assert [line for line in said.splitlines() if line.startswith("  ") and "  a b" not in line] == [
         *three, *four, three[0],
     ]  # fmt: skip
+    assert "Values by" not in said, "the best move's score is exact"
     assert judge.asked == [START] * 3
     assert console.history == []
+
+
+def test_values_say_whose_they_are() -> None:
+    judge = Judge(MoveAnalysis(action("d3"), 0.5, 1, (action("d3"),)))
+    assert "Values by judge:\n  d3   +" in played(["hint"], analyzer=lambda: judge)[1]
 
 
 def test_exact_scores_near_the_end_are_those_of_the_solver() -> None:
@@ -317,12 +353,20 @@ def test_a_record_says_who_resigned(black: bool, result: str) -> None:
     assert result.translate(str.maketrans("+-", "-+")) in str(other.record())
 
 
-@pytest.mark.parametrize(("black", "result"), [(True, "You win."), (False, "first wins.")])
+@pytest.mark.parametrize(("black", "result"), [(True, "You win."), (False, "You lose.")])
 def test_tic_tac_toe_is_won_by_no_discs(black: bool, result: str) -> None:
     said: list[str] = []
     over = Position.parse("XXXOO---- O", game_named("tictactoe"))
     Console(over, First(), person_is_black=black, ask=lambda _: "", say=said.append, style="letters").play()
-    assert said[-1].endswith(f"\ngame over, X wins\n{result}")
+    assert said[-1].endswith(f"\nBlack wins. {result}")
+
+
+def test_what_is_no_move_of_tic_tac_toe_is_told_one() -> None:
+    start, lines, said = Position.start(game_named("tictactoe")), iter(["d3", "pass", "quit"]), list[str]()
+    Console(start, First(), person_is_black=True, ask=lambda _: next(lines), say=said.append, style="letters").play()
+    assert "Type a move such as a1, or help." in said
+    assert "expected a move such as a1, or `help`; got 'd3'" in said
+    assert "pass is not legal here; you may play a1, b1, c1, a2, b2, c2, a3, b3, c3" in said
 
 
 def test_tic_tac_toe_is_not_saved(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def test_bits_and_colours():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected 9 or 16 or 36 or 64 squares, a space and the side to move, got 0 squares in ''"),
-        ("-" * 35 + " X", "expected 9 or 16 or 36 or 64 squares, a space and the side to move, got 35 squares in "),
+        ("", "expected 9, 16, 36 or 64 squares, a space and the side to move, got 0 squares in ''"),
+        ("-" * 35 + " X", "expected 9, 16, 36 or 64 squares, a space and the side to move, got 35 squares in "),
         ("-" * 36, "expected X or O as the side to move, got '' in "),
         ("-" * 36 + " y", "expected X or O as the side to move, got 'y' in "),
         ("-" * 36 + " X X", "expected X or O as the side to move, got 'X X' in "),

@@ -81,10 +81,7 @@ def test_without_a_run_on_that_board_it_is_the_shipped_model(shipped: Path, capl
     for _ in range(2):
         six = choose("gated", None, SIX)
         assert (six.name, six.weights.game, six.weights.version) == ("shipped", "reversi6", 7)
-    assert caplog.messages == [
-        "gated is the model of reversi6 that is shipped with this program: no run in runs/ has a promoted model of "
-        "reversi6"
-    ]
+    assert caplog.messages == ["gated is the shipped model of reversi6, as no run in runs/ has promoted one"]
     assert choose("shipped", None, SIX).data == six.data
     assert len(caplog.messages) == 1, "what was named is not said"
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -111,11 +112,12 @@ def test_positions_may_come_from_a_file_and_as_moves(reversi: Reversi, registry:
     answer = reversi(*common, tmp_path / "list")
     start, played, illegal, other = map(json.loads, answer.out.splitlines())
     assert (start["position"], played["position"]) == (START, str(Position.parse(START).play("c2").play("d2")))
-    assert illegal == {"error": "reversi6: expected a legal move at ply 2, got 'f6'", "line": 5}
+    assert illegal["error"].startswith("reversi6: expected a legal move at ply 2, got 'f6'")
+    assert illegal["line"] == 5
     assert other["line"] == 6
     assert (
         reversi(*common, tmp_path / "none").err
-        == f"error: {tmp_path}/none: expected a file of positions, but No such file or directory\n"
+        == f"error: {tmp_path}/none: expected a file of positions, but it does not exist\n"
     )
 
 
@@ -131,14 +133,23 @@ def test_nothing_in_is_nothing_out(reversi: Reversi, registry: Path) -> None:
     assert (answer.code, answer.out) == (0, "")
 
 
-def test_people_read_shares(reversi: Reversi, registry: Path) -> None:
+def test_people_read_a_line_for_each_move(reversi: Reversi, registry: Path) -> None:
     answer = reversi("analyze", "--registry", registry, "--simulations", 8, stdin=f"{START}\n{FULL}\nbad\n")
-    first, second, third = answer.out.splitlines()
-    assert first.startswith(START)
-    assert first.count("%") == 4
-    assert "  line: " in first
-    assert second == f"{FULL}  game over  -36 discs"
+    first, second, third = answer.out.split("\n\n")
+    position, *moves = first.splitlines()
+    assert position == START
+    assert {move.split()[0] for move in moves} == set(Position.parse(START).legal_moves())
+    assert all(re.search(r"[+-]\d+\.\d discs, \d visits? +[a-f][1-6]", move) for move in moves)
+    assert second == f"{FULL}\ngame over, -36 discs"
     assert third.startswith("error: ")
+
+
+def test_a_position_of_another_board_names_its_size(reversi: Reversi, registry: Path) -> None:
+    answer = reversi("analyze", "--registry", registry, stdin=f"{'-' * 27}OX------XO{'-' * 27} X\nf5d6\nz9\n")
+    first, second, third = answer.out.splitlines()
+    assert first.endswith("; on reversi8 it can be read: give --size 8")
+    assert second.endswith("; on reversi8 it can be read: give --size 8")
+    assert "--size" not in third
 
 
 def test_visits_are_those_of_each_move(reversi: Reversi, registry: Path) -> None:
@@ -165,8 +176,12 @@ def test_the_solver_scores_every_move_and_gives_perfect_play(reversi: Reversi, r
             position = position.play(move)
         assert (position.is_over, position.black_margin) == (True, each["score"])
     text = reversi("analyze", "--registry", registry, stdin=ENDGAME).out
-    moves = "  ".join(f"{move} {score:+d}" for move, score in SCORES.items())
-    assert text == f"{ENDGAME}  c1  +8 discs, exact  {moves}  line: {' '.join(found['line'])}\n"
+    position_line, *moves = text.splitlines()
+    assert position_line == ENDGAME
+    assert [move.split()[:4] for move in moves if move] == [
+        [move, f"{score:+d}", "discs,", "exact"] for move, score in SCORES.items()
+    ]
+    assert moves[0].split()[4:] == found["line"]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +221,7 @@ def test_every_move_is_searched_until_it_is_proven(reversi: Reversi, registry: P
     }
     assert {move for move, share in found["policy"].items() if share} == {"c1", "e6", "c5", "e4"}
     text = reversi("analyze", "--registry", registry, *options, stdin=ENDGAME).out
-    assert (text.count(" won"), text.count(" lost")) == (4, 4)
+    assert (text.count("win, proven"), text.count("loss, proven")) == (4, 4)
 
 
 def test_a_position_may_have_a_time(reversi: Reversi, registry: Path) -> None:

@@ -80,10 +80,7 @@ def test_the_model_that_was_taken_is_said_once(
     match = ("match", "--a", "gated", "--b", "random", "--games", 2, "--size", 8, "--simulations", 1, "--json")
     result = json.loads(reversi(*match).out)
     assert (result["a"], result["game"]) == ("mcts:shipped:1", "reversi8")
-    assert caplog.messages[1:] == [
-        "gated is the model of reversi8 that is shipped with this program: no run in runs/ has a promoted model of "
-        "reversi8"
-    ]
+    assert caplog.messages[1:] == ["gated is the shipped model of reversi8, as no run in runs/ has promoted one"]
     rated = ("rate", "--size", 8, "--players", "policy:shipped", "random", "--games", 2, "--json")
     assert {each["player"] for each in json.loads(reversi(*rated).out)["players"]} == {"policy:shipped", "random"}
 

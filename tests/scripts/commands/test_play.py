@@ -29,20 +29,24 @@ def test_the_size_is_the_models(reversi: Reversi, registry: Path) -> None:
 def test_a_whole_game_can_be_scripted(reversi: Reversi) -> None:
     answer = reversi("play", "greedy", "--size", 4, "--seed", 1, "--ascii", stdin=EVERY_MOVE)
     assert answer.code == 0
-    assert answer.out.count("game over") == 1
-    said = [line.partition(":")[0] for line in answer.out.splitlines()[-3:]]
-    assert said == ["The game", "Saved in runs/played.ggf; `reversi replay` shows it.", said[2]]
-    assert said[2].startswith("Again, as White? [y/n] ")
+    standing, game, saved, *asked = answer.out[answer.out.index(" wins ") :].splitlines()
+    assert re.fullmatch(r" wins \d+-\d+\. You (win|lose)\.", standing)
+    assert game.startswith("The game: ")
+    assert saved == "Saved in runs/played.ggf; `reversi replay` shows it."
+    assert asked[0].startswith("Again, as White? [y/n] ")
 
 
 def test_another_game_is_played_with_colours_changed_and_both_are_kept(reversi: Reversi, tmp_path: Path) -> None:
-    answer = reversi("play", "greedy", "--size", 4, "--ascii", stdin="resign\ny\nresign\nyes\nb1\nquit\n")
+    answer = reversi(
+        "play", "greedy", "--size", 4, "--ascii", stdin="resign\nmaybe\n\ny\nresign\nYes\nb1\nresign\nno\n"
+    )
     assert answer.code == 0
     lines = answer.out.splitlines()
     sides = [line.split()[2] for line in lines if line.startswith("You are ")]
     assert sides == ["Black", "White", "Black"]
     asked = [line for line in lines if line.startswith("Again")]
-    assert asked == ["Again, as White? [y/n] y", "Again, as Black? [y/n] yes"]
+    white, black = "Again, as White? [y/n] ", "Again, as Black? [y/n] "
+    assert asked == [f"{white}maybe", white, f"{white}y", f"{black}Yes", f"{white}no"]
     kept = [parse_ggf(line) for line in (tmp_path / "runs" / "played.ggf").read_text().splitlines()]
     assert [(game.tags["PB"], len(game.moves)) for game in kept] == [("greedy", 1), ("you", 2)], "none without a move"
     shown = reversi("replay", "--ascii")
@@ -65,7 +69,7 @@ def test_a_game_that_cannot_be_kept_is_played_all_the_same(reversi: Reversi, tmp
 
 def test_white_lets_black_begin(reversi: Reversi) -> None:
     answer = reversi("play", "--opponent", "random", "--size", 4, "--color", "white", "--seed", 0, stdin="resign\n")
-    assert answer.out.splitlines()[2].startswith("random plays ")
+    assert answer.out.splitlines()[1].startswith("random plays ")
     assert "You resign; random wins." in answer.out
 
 
@@ -83,11 +87,11 @@ def test_tic_tac_toe_can_begin_with_a_random_move(reversi: Reversi) -> None:
     options = ("--game", "tictactoe", "--opponent", "uct:50", "--first-random", "--ascii", "--seed", 3)
     answer = reversi("play", *options, stdin="b2\nundo\nundo\nquit\n")
     lines = answer.out.splitlines()
-    assert lines[2] == "The first move is a2, at random."
-    assert lines[3].startswith("uct:50 plays ")
+    assert lines[1] == "The first move is a2, at random."
+    assert lines[2].startswith("uct:50 plays ")
     assert "There is nothing to undo." in lines
     assert lines[-1].startswith("The game: a2")
-    moves = {reversi("play", *options[:-1], seed, stdin="").out.splitlines()[2] for seed in range(20)}
+    moves = {reversi("play", *options[:-1], seed, stdin="").out.splitlines()[1] for seed in range(20)}
     assert len(moves) > 4
     assert reversi("play", "greedy", "--game", "tictactoe", "--size", 6).code == 2
 
@@ -140,7 +144,7 @@ def test_a_game_that_was_saved_goes_on(reversi: Reversi, tmp_path: Path) -> None
     saved = parse_ggf(whole.read_text())
     assert saved.positions[-1].is_over
     names = [action_name(saved.start.game, move.action) for move in saved.moves]
-    assert answer.out.splitlines()[-2] == f"The game: {''.join(name for name in names if name != 'pass')}"
+    assert f"\nThe game: {''.join(name for name in names if name != 'pass')}\n" in answer.out
     over = reversi(*options[:2], "--start", whole)
     assert (over.code, over.err) == (2, f"error: expected a game that is not over, got '{whole}'\n")
 
@@ -172,7 +176,23 @@ def test_a_hint_has_the_models_values_and_exact_scores_near_the_end(reversi: Rev
     assert all(re.fullmatch(r"  [a-f][1-6]   [+-]\d+\.\d discs, \d+ visits? +([a-f][1-6] ?)+", hint) for hint in hints)
     solved = reversi("play", "greedy", "--size", 4, "--ascii", stdin="hint\n").out.splitlines()
     assert sum(bool(re.match(r"  [a-d][1-4]   [+-]\d+ discs, exact ", line)) for line in solved) == 3
-    assert "greedy would play " in reversi("play", "greedy", "--size", 6, stdin="hint\n").out
+    assert "Values by model 3:\n" in reversi(*model, stdin="hint 2\n").out
+
+
+@pytest.mark.parametrize("size", [6, 8])
+def test_a_player_without_a_model_is_helped_by_the_shipped_one(reversi: Reversi, size: int) -> None:
+    said = reversi("play", "greedy", "--size", size, stdin="hint 2\n").out.splitlines()
+    hints = said[said.index("your move: hint 2") + 1 :][:3]
+    assert hints[0] == "Values by the shipped model:"
+    assert all(re.match(r"  [a-h][1-8]   [+-]\d+\.\d discs ", hint) for hint in hints[1:])
+    tictactoe = reversi("play", "greedy", "--game", "tictactoe", stdin="hint 2\n").out
+    assert "greedy would play " in tictactoe
+
+
+def test_without_colours_discs_are_letters(reversi: Reversi) -> None:
+    answer = reversi("play", "greedy", "--size", 4, stdin="b1\n").out
+    assert answer.startswith("You are Black (X) against greedy.\n")
+    assert "\n2 * O X -\n" in answer
 
 
 @pytest.mark.parametrize(
@@ -180,11 +200,11 @@ def test_a_hint_has_the_models_values_and_exact_scores_near_the_end(reversi: Rev
     [
         (["--start", "c2c2"], 1, "error: reversi6: expected a legal move at ply 2, got 'c2'"),
         (["--start", "hello"], 1, "expected a position, moves like f5d6c3, or a game in GGF or SGF, got 'hello'"),
-        (["--start", "XX O"], 1, "expected 9 or 16 or 36 or 64 squares"),
+        (["--start", "XX O"], 1, "expected 9, 16, 36 or 64 squares"),
         (["--start", POSITION, "--size", 8], 1, "expected 64 squares"),
         (["--start", "c2", "--first-random"], 2, "expected --start or --first-random, got both"),
         (["--start", ""], 2, "expected a name, got ''"),
-        (["--start", "nowhere.ggf"], 2, "nowhere.ggf: expected a file of games, but No such file or directory"),
+        (["--start", "nowhere.ggf"], 2, "nowhere.ggf: expected a file of games, but it does not exist"),
         (["--start", "X" * 36 + " O"], 2, "expected a game that is not over"),
         (["--start", __file__], 2, "test_play.py: expected a file of one game, got "),
         (["--save", "/"], 1, "error: /: Is a directory"),

@@ -191,7 +191,7 @@ def test_the_board_follows_the_moves_or_the_size(reversi: Reversi, size: int, mo
     [
         (["nonsense"], "expected a file of games or a transcript like f5d6c3, got 'nonsense'"),
         ([""], "expected a file of games or a transcript like f5d6c3, got ''"),
-        (["nowhere.wtb"], "nowhere.wtb: expected a file of games, but No such file or directory"),
+        (["nowhere.wtb"], "nowhere.wtb: expected a file of games, but it does not exist"),
         (["/"], "/: expected a file of games, but it is no regular file"),
         (["f5", "--size", "7"], "--size: expected 3, 4, 6 or 8, got 7"),
         (["f5", "--size", "6"], "reversi6: 'f5', game 1, ply 1: expected a legal move, got 'f5'"),
@@ -204,7 +204,7 @@ def test_the_board_follows_the_moves_or_the_size(reversi: Reversi, size: int, mo
         (["g8h8", "--size", "6"], "reversi6: expected a square from a1 to f6 or pass, got 'g8'"),
         (["1. G8 h8", "--size", "6"], "reversi6: expected a square from a1 to f6 or pass, got 'G8'"),
         (["i9j9"], "expected a position, moves like f5d6c3, or a game in GGF or SGF, got 'i9j9'"),
-        (["h8.txt", "--size", "6"], "h8.txt: expected a file of games, but No such file or directory"),
+        (["h8.txt", "--size", "6"], "h8.txt: expected a file of games, but it does not exist"),
         (["1 (;GM[2]PC[a/b];B[f6])"], "reversi8: '1 (;GM[2]PC[a/b];B[f6])', game 1: expected one of "),
         (
             [str(Path(__file__).parents[1] / "conftest.py")],

@@ -60,7 +60,7 @@ def test_every_move_of_a_4x4_game_has_its_exact_loss(reversi: Reversi, four: Pat
         "       ??  ?  ?!  discs\n"
         "Black   2  0   1     27\n"
         "White   3  0   0     47\n"
-        "?? win to loss, or 12 discs, ? half of the result, or 6 discs, ?! 3 discs\n"
+        "?? win to loss, or 12 discs; ? half of the result, or 6 discs; ?! 3 discs\n"
         "Decided by ply 4, White d2, better d4\n"
         "Final score: Black 14, White 2, Black wins\n"
     )
@@ -135,7 +135,7 @@ def test_tic_tac_toe_has_a_result_and_no_discs(reversi: Reversi, tmp_path: Path)
     assert (answer.code, answer.err) == (0, "")
     assert "  3  Black  b1    100 %  ??  a3      win, proven\n" in answer.out
     *_, marks, black, white, meaning, decided, result = answer.out.splitlines()
-    assert (marks.split(), meaning) == (["??", "?"], "?? win to loss, ? half of the result")
+    assert (marks.split(), meaning) == (["??", "?"], "?? win to loss; ? half of the result")
     assert (black, white) == ("Black   1  0", "White   0  1")
     assert decided == "Decided by ply 3, Black b1, better a3"
     assert result == "Result: White wins"
@@ -171,7 +171,7 @@ def test_a_fault_ends_its_game_with_the_file_and_the_place(reversi: Reversi, fou
     ("arguments", "says"),
     [
         (["nonsense"], "expected a file of games or a transcript like f5d6c3, got 'nonsense'"),
-        (["none.ggf"], "none.ggf: expected a file of games, but No such file or directory"),
+        (["none.ggf"], "none.ggf: expected a file of games, but it does not exist"),
         ([FOUR, "--game", "2"], "--game: expected a game from 1 to 1, got 2"),
         ([FOUR, "--size", "6"], "expected a model for reversi6"),
         (["(;GM[2]SZ[8];B[f5])"], "expected"),

@@ -157,7 +157,7 @@ def test_positions_may_come_from_a_file_as_moves_and_in_other_symbols(reversi: R
     assert reversi("solve", stdin="f5d6zz").out == "error: reversi8: expected a move like d3 at ply 3, got 'zz'\n"
     missing = reversi("solve", tmp_path / "none")
     assert missing.code == 2
-    assert missing.err == f"error: {tmp_path}/none: expected a file of positions, but No such file or directory\n"
+    assert missing.err == f"error: {tmp_path}/none: expected a file of positions, but it does not exist\n"
 
 
 def test_games_of_archives_with_comments_and_a_byte_order_mark_are_read(reversi: Reversi, tmp_path: Path) -> None:
