@@ -1,18 +1,19 @@
-"""A position as a terminal shows it: in letters, in symbols, or in colours of its own.
+"""A position as a terminal shows it: in letters, or in colours of its own.
 
-Symbols take the terminal's two colours, so that on a dark background ● is the bright disc.  Colours are a green board
-with black and white discs, the same on a dark background and on a light one (256 colours of xterm).
+Colours are a green board with black and white discs, the same on a dark background and on a light one (256 colours of
+xterm); discs in the terminal's own two colours would look inverted on one of them.  Below the board words say how it
+stands, which copied text keeps.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
+from reversi.games.notation import PASS
 from reversi.games.position import BLACK, EMPTY, WHITE, Position
 
-Style = Literal["letters", "symbols", "colours"]
+Style = Literal["letters", "colours"]
 
-_SYMBOLS = str.maketrans({BLACK: "●", WHITE: "○", EMPTY: "·"})
 _BOARD, _RESET = "\x1b[48;5;28m", "\x1b[0m"
 _INK = {BLACK: 16, WHITE: 231, EMPTY: 34, "*": 120, "[": 226, "]": 226}
 _COLOURS = str.maketrans(
@@ -27,24 +28,29 @@ def draw(position: Position, style: Style, last: str | None = None, *, marks: bo
     last   the move that led here, marked by brackets
     marks  whether * marks the legal moves
     """
-    header, *rows, summary = position.drawing(last, marks=marks).splitlines()
+    header, *rows, _ = position.drawing(last, marks=marks).splitlines()
     if style == "colours":
+        header = f" {header}"
         rows = [f"{row[0]} {_BOARD}{row[1:].translate(_COLOURS)} {_RESET}" for row in rows]
-        return "\n".join((f" {header}", *rows, _discs(summary, style)))
-    return "\n".join((header, *(_discs(row, style) for row in rows), _discs(summary, style)))
+    return "\n".join((header, *rows, _standing(position, style)))
 
 
-def disc(*, black: bool, style: Style) -> str:
-    """Return the disc of a side, for use in a line of text."""
-    return _discs(BLACK if black else WHITE, style)
+def side(*, black: bool, style: Style) -> str:
+    """Return the name of a side with its disc, such as `Black (X)`."""
+    disc = BLACK if black else WHITE
+    if style == "colours":
+        disc = f"{_BOARD}\x1b[38;5;{_INK[disc]}m ● {_RESET}"
+    return f"{'Black' if black else 'White'} ({disc})"
 
 
-def _discs(text: str, style: Style) -> str:
-    """Return `text` with the letters X, O and - drawn."""
-    if style == "letters":
-        return text
-    if style == "symbols":
-        return text.translate(_SYMBOLS)
-    for letter in (BLACK, WHITE):
-        text = text.replace(letter, f"{_BOARD}\x1b[38;5;{_INK[letter]}m ● {_RESET}")
-    return text
+def _standing(position: Position, style: Style) -> str:
+    """Return the side to move and the number of discs, or the result."""
+    black, white, counts = position.black.bit_count(), position.white.bit_count(), position.game.counts_discs
+    if not position.is_over:
+        does = "must pass" if position.legal_moves() == [PASS] else "to move"
+        discs = f": {side(black=True, style=style)} {black}, {side(black=False, style=style)} {white}"
+        return f"{'Black' if position.black_to_move else 'White'} {does}{discs if counts else ''}"
+    score = f" {max(black, white)}-{min(black, white)}" if counts else ""
+    if position.black_margin == 0:
+        return f"Draw{score}."
+    return f"{'Black' if position.black_margin > 0 else 'White'} wins{score}."

@@ -11,7 +11,7 @@ from reversi.analysis.analyzer import Analysis, Analyzer, Limit
 from reversi.errors import EngineError, IllegalMoveError, NotationError
 from reversi.files import write_output
 from reversi.formats.ggf import GgfGame, GgfMove, GgfResult
-from reversi.frontends.board import Style, disc, draw
+from reversi.frontends.board import Style, draw, side
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.position import Position
 from reversi.games.rules import TICTACTOE
@@ -78,7 +78,7 @@ class Console:
         Returns whether the game has a result: by its end, or as somebody resigned.  Raises EngineError if the opponent
         fails, and KeyboardInterrupt after Ctrl-C.
         """
-        self._say(f"You are {self._side(black=self.person_is_black)} against {self.opponent.name}.")
+        self._say(f"You are {side(black=self.person_is_black, style=self._style)} against {self.opponent.name}.")
         if self.history:
             self._say(f"The game so far: {self.moves}")
         if self._first_move is not None:
@@ -147,29 +147,11 @@ class Console:
             self._show(marks=False)
 
     def _show(self, *, marks: bool = True) -> None:
-        """Show the board, the last move in brackets, and below it the standing in words, which colours cannot lose."""
+        """Show the board, the last move in brackets, and at the end of the game who won."""
         last = self.history[-1][1] if self.history else None
-        board = draw(self.position, self._style, last, marks=marks).rpartition("\n")[0]
-        self._say(f"\n{board}\n{self._standing()}")
-
-    def _standing(self) -> str:
-        """Return the side to move and the number of discs, or the result."""
-        position = self.position
-        black, white, counts = position.black.bit_count(), position.white.bit_count(), position.game.counts_discs
-        if not position.is_over:
-            does = "must pass" if position.legal_moves() == [PASS] else "to move"
-            discs = f": {self._side(black=True)} {black}, {self._side(black=False)} {white}" if counts else ""
-            return f"{'Black' if position.black_to_move else 'White'} {does}{discs}"
-        score = f" {max(black, white)}-{min(black, white)}" if counts else ""
-        if position.black_margin == 0:
-            return f"Draw{score}."
-        black_won = position.black_margin > 0
-        you = "win" if black_won == self.person_is_black else "lose"
-        return f"{'Black' if black_won else 'White'} wins{score}. You {you}."
-
-    def _side(self, *, black: bool) -> str:
-        """Return a side with its disc, such as `Black (X)`."""
-        return f"{'Black' if black else 'White'} ({disc(black=black, style=self._style)})"
+        margin = self.position.black_margin if self.person_is_black else -self.position.black_margin
+        won = " You win." if margin > 0 else " You lose." if margin < 0 else ""
+        self._say(f"\n{draw(self.position, self._style, last, marks=marks)}{won if self.position.is_over else ''}")
 
     def _obey(self, typed: str) -> None:
         line = typed.lower()

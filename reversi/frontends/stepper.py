@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reversi.frontends.board import Style, disc, draw
+from reversi.frontends.board import Style, draw, side
 from reversi.games.notation import PASS
 from reversi.games.position import Position
 
@@ -47,10 +47,9 @@ class Stepper:
         """Return the board after `ply` plies, below a line that describes the last one."""
         if ply == 0:
             return f"The start\n{draw(self._positions[0], self._style)}"
-        black, move = self._positions[ply - 1].black_to_move, self._moves[ply - 1]
-        side = f"{'Black' if black else 'White'} {disc(black=black, style=self._style)}"
+        move, mover = self._moves[ply - 1], side(black=self._positions[ply - 1].black_to_move, style=self._style)
         did = "passes" if move == PASS else f"plays {move}"
-        return f"Ply {ply} of {self.last}: {side} {did}\n{draw(self._positions[ply], self._style, move)}"
+        return f"Ply {ply} of {self.last}: {mover} {did}\n{draw(self._positions[ply], self._style, move)}"
 
     def step(self, ply: int) -> None:
         """Show `ply`, then execute what the person types until they leave."""

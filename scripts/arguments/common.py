@@ -274,17 +274,15 @@ def engine_limits(args: argparse.Namespace, usual: EngineLimits | None = None) -
 def add_ascii(parser: argparse.ArgumentParser) -> None:
     """Add --ascii."""
     parser.add_argument(
-        "--ascii", action="store_true", help="draw discs as X and O even if the terminal can show colours or symbols"
+        "--ascii", action="store_true", help="draw discs as X and O even if the terminal can show colours"
     )
 
 
 def board_style(args: argparse.Namespace) -> Style:
-    """Return how boards are drawn: in colours on a terminal that has 256 of them, else as symbols where the output has
-    Unicode; in letters with --ascii."""
-    if args.ascii or not (sys.stdout.encoding or "").lower().startswith("utf"):
-        return "letters"
+    """Return how boards are drawn: in colours on a terminal that has Unicode and 256 of them, else in letters."""
     has_colours = "256" in os.environ.get("TERM", "") or "COLORTERM" in os.environ
-    return "colours" if has_colours and sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "symbols"
+    unwanted = args.ascii or os.environ.get("NO_COLOR") or not (sys.stdout.encoding or "").lower().startswith("utf")
+    return "colours" if has_colours and sys.stdout.isatty() and not unwanted else "letters"
 
 
 def game_of_players(specs: Sequence[str], registry: str | None, size: int) -> Game:

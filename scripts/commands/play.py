@@ -34,7 +34,6 @@ from scripts.arguments.common import (
 if TYPE_CHECKING:
     from reversi.analysis.analyzer import Analyzer
     from reversi.formats.ggf import GgfGame
-    from reversi.frontends.board import Style
     from reversi.games.position import Position
     from reversi.games.rules import Game
     from reversi.players import AnyPlayer
@@ -109,7 +108,6 @@ def run(args: argparse.Namespace) -> int:
     opponent = any_player_of(args, spec, start.game, seed=seed)
     if isinstance(opponent, HistoryPlayer) and start != Position.start(start.game):
         raise UsageError(f"expected --start with the moves of a game for {spec!r}, which follows games, got a position")
-    style: Style = "colours" if board_style(args) == "colours" else "letters"  # ● and ○ look inverted on dark
     played: list[GgfGame] = []
     black = start.black_to_move == (len(moves) % 2 == 0) if args.color is None else args.color == "black"
     again = True
@@ -120,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
             person_is_black=black,
             ask=_ask,
             say=print,
-            style=style,
+            style=board_style(args),
             moves=moves,
             first_move=_random_move(start.game, seed + len(played)) if args.first_random else None,
             analyzer=lambda: _analyzer(args, spec, start.game, opponent),

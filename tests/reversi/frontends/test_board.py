@@ -1,10 +1,10 @@
-"""Boards in letters, symbols and colours."""
+"""Boards in letters and in colours."""
 
 from __future__ import annotations
 
 import re
 
-from reversi.frontends.board import disc, draw
+from reversi.frontends.board import draw, side
 from reversi.games.position import Position
 from reversi.games.rules import game_named
 
@@ -19,7 +19,7 @@ def test_letters_have_the_last_move_in_brackets() -> None:
         "2 - X X -",
         "3 * X O -",
         "4 - - - -",
-        "O to move (X 4, O 1)",
+        "White to move: Black (X) 4, White (O) 1",
     ]
     assert "*" not in draw(AFTER, "letters", "b1", marks=False)
     assert "[" not in draw(AFTER, "letters", "pass")
@@ -29,12 +29,6 @@ def test_brackets_fit_at_both_edges() -> None:
     corner = Position.parse("X--OXXXXOXXXOOOO X")
     assert draw(corner, "letters", "a1").splitlines()[1].startswith("1[X]")
     assert draw(corner, "letters", "d1").splitlines()[1].endswith("[O]")
-
-
-def test_symbols_are_the_letters_drawn() -> None:
-    assert draw(AFTER, "symbols", "b1").splitlines()[1:3] == ["1 *[●]* ·", "2 · ● ● ·"]
-    assert draw(AFTER, "symbols").endswith("○ to move (● 4, ○ 1)")
-    assert disc(black=False, style="symbols") == "○"
 
 
 def test_colours_are_the_same_board_with_two_inks() -> None:
@@ -49,4 +43,4 @@ def test_colours_are_the_same_board_with_two_inks() -> None:
     assert row.count("\x1b[38;5;16m●") == 1, "Black's disc in row 3"
     assert row.count("\x1b[38;5;231m●") == 1, "White's"
     assert all(line.endswith("\x1b[0m") for line in drawn.splitlines()[1:5]), "the colours end with the board"
-    assert "●" in disc(black=True, style="colours")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", side(black=True, style="colours")) == "Black ( ● )"

@@ -164,14 +164,9 @@ def test_a_person_may_leave(line: str, answer: str) -> None:
     assert not console.position.is_over
 
 
-def test_discs_are_drawn_where_the_terminal_has_them() -> None:
-    assert "2 * ○ ● ·" in played([], style="symbols")[1]
-    assert "2 * O X -" in played([])[1]
-
-
 @pytest.mark.parametrize(
     ("style", "black", "white"),
-    [("letters", "X", "O"), ("symbols", "●", "○"), ("colours", " ● ", " ● ")],
+    [("letters", "X", "O"), ("colours", " ● ", " ● ")],
 )
 def test_sentences_name_the_sides_in_words(style: Style, black: str, white: str) -> None:
     said = re.sub(r"\x1b\[[0-9;]*m", "", played(["b1"], style=style)[1])

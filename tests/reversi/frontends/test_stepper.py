@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from reversi.frontends.board import Style
+from reversi.frontends.board import Style, draw
 from reversi.frontends.stepper import HELP, Stepper
 from reversi.games.position import Position
 
@@ -36,11 +37,11 @@ def heads(said: list[str]) -> list[str]:
 def test_enter_goes_on_b_goes_back_and_g_goes_anywhere() -> None:
     assert heads(stepped(["", "n", "b", "g 4", "B", "go 0", "q", "never asked"])) == [
         "The start",
-        "Ply 1 of 4: Black X passes",
-        "Ply 2 of 4: White O plays a1",
-        "Ply 1 of 4: Black X passes",
-        "Ply 4 of 4: White O plays a3",
-        "Ply 3 of 4: Black X passes",
+        "Ply 1 of 4: Black (X) passes",
+        "Ply 2 of 4: White (O) plays a1",
+        "Ply 1 of 4: Black (X) passes",
+        "Ply 4 of 4: White (O) plays a3",
+        "Ply 3 of 4: Black (X) passes",
         "The start",
     ]
 
@@ -49,13 +50,13 @@ def test_it_begins_where_asked_and_stays_within_the_game() -> None:
     said = stepped(["n", "g 5", "g -1", "g x", "g", "b"], ply=4)
     refused = "The game has plies 0 to 4."
     assert heads(said) == [
-        "Ply 4 of 4: White O plays a3",
+        "Ply 4 of 4: White (O) plays a3",
         refused,
         refused,
         refused,
         refused,
         refused,
-        "Ply 3 of 4: Black X passes",
+        "Ply 3 of 4: Black (X) passes",
         "",
     ]
 
@@ -67,7 +68,6 @@ def test_anything_else_prints_what_can_be_typed_and_moves_the_transcript() -> No
 
 def test_the_picture_is_the_position() -> None:
     (shown,) = stepped(["q"], ply=2)
-    assert shown.endswith(Position.parse(START).play("pass").play("a1").drawing("a1"))
-    (drawn,) = stepped(["q"], ply=2, style="symbols")
-    assert drawn.splitlines()[1] == "Ply 2 of 4: White ○ plays a1"
-    assert "1[○]○ ○ ●" in drawn
+    assert shown.endswith(draw(Position.parse(START).play("pass").play("a1"), "letters", "a1"))
+    (drawn,) = stepped(["q"], ply=2, style="colours")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", drawn).splitlines()[1] == "Ply 2 of 4: White ( ● ) plays a1"

@@ -27,11 +27,11 @@ def test_every_position_of_a_transcript_is_printed(reversi: Reversi) -> None:
     assert [picture.splitlines()[0] for picture in pictures] == [
         "Game 1 of 1",
         "The start",
-        "Ply 1 of 3: Black X plays f5",
-        "Ply 2 of 3: White O plays d6",
-        "Ply 3 of 3: Black X plays c3",
+        "Ply 1 of 3: Black (X) plays f5",
+        "Ply 2 of 3: White (O) plays d6",
+        "Ply 3 of 3: Black (X) plays c3",
     ]
-    assert pictures[-1].splitlines()[-1] == "O to move (X 5, O 2)"
+    assert pictures[-1].splitlines()[-1] == "White to move: Black (X) 5, White (O) 2"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_programs_get_a_line_for_every_position(reversi: Reversi, games: Path) -
 def test_a_broken_game_is_shown_up_to_its_fault(reversi: Reversi, games: Path) -> None:
     answer = reversi("replay", games, "--game", 2, "--ascii")
     assert answer.code == 1
-    assert "Ply 2 of 2: White O plays d6" in answer.out
+    assert "Ply 2 of 2: White (O) plays d6" in answer.out
     assert answer.err == f"error: {games}, game 2, ply 3: expected a legal move, got 'd6'\n"
     every = reversi("replay", games, "--all", "--json")
     assert every.code == 1
@@ -136,7 +136,7 @@ def test_a_broken_game_of_any_format_is_shown_up_to_its_fault(
     answer = reversi("replay", source, "--ascii")
     assert answer.code == 1
     assert answer.out.count("\n\n") == 3
-    assert "Ply 2 of 2: White O plays d6" in answer.out
+    assert "Ply 2 of 2: White (O) plays d6" in answer.out
     assert answer.err.startswith("error: ")
     assert f", game 1, ply 3{says}" in answer.err
     assert answer.err.count("\n") == 1
@@ -159,8 +159,8 @@ def test_in_a_terminal_it_steps(reversi: Reversi, monkeypatch: pytest.MonkeyPatc
     answer = reversi("replay", "f5d6c3", "--ply", 2, "--ascii")
     assert answer.code == 0
     assert [line for line in answer.out.splitlines() if line.startswith(("Ply", "The"))] == [
-        "Ply 2 of 3: White O plays d6",
-        "Ply 3 of 3: Black X plays c3",
+        "Ply 2 of 3: White (O) plays d6",
+        "Ply 3 of 3: Black (X) plays c3",
         "The start",
     ]
     assert not sys.stdin.isatty()
