@@ -194,7 +194,7 @@ def _print(match: Match, result: MatchResult, test: Sprt | None, about: dict[str
         fields = {**dataclasses.asdict(score), **dataclasses.asdict(report), **_additions(result, test)}
         print(json.dumps({**about, **fields}), flush=True)
         return
-    print(f"{name_a} against {name_b}, {game.name}, {score.games} games: {score.summary}")
+    print(f"{name_a} against {name_b}, {game.name}, {score.games} games, won-drawn-lost {score.summary}")
     print(score.details)
     print(report)
     if any(result.forfeits):

@@ -106,14 +106,16 @@ def _list(as_json: bool, jobs: list[Job]) -> None:
 
 def _lines(status: RunStatus, resume_command: str | None) -> list[str]:
     """Return the status for people; a run that has ended is resumed by `resume_command`, if anything of it was kept."""
+    speed, memory = f", {status.positions_per_s:,.0f} positions/s now", f", {status.resident_mb:,.0f} MB here"
     champion = "none yet" if status.champion is None else f"version {status.champion}"
     lines = [
         f"run {status.run}: {status.state}{f' in process {status.pid}' if status.pid else ''}, {status.folder}",
-        f"  {status.game}, {duration_text(status.elapsed_s)} of training, {status.games:,} games, "
-        f"{status.positions_per_s:,.0f} positions/s now",
+        f"  {status.game}, {duration_text(status.elapsed_s)} of training, {status.games:,} games"
+        f"{speed if status.positions_per_s else ''}",
         f"  learner at step {status.step:,}, version {status.version}; champion {champion}, "
         f"{status.candidates} models in the registry",
-        f"  {status.restarts} restarts, {status.resident_mb:,.0f} MB here; last metrics {_ago(status.metrics_age_s)}",
+        f"  {status.restarts} restarts{memory if status.resident_mb else ''}; last metrics "
+        f"{_ago(status.metrics_age_s)}",
         f"  last checkpoint {_ago(status.checkpoint_age_s)}",
     ]
     lines += [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ def test_another_program_plays_a_whole_game(reversi: Reversi) -> None:
     lines = "".join(f"{column}{row}\n" for column in "abcd" for row in "1234") * 16
     answer = reversi("play", spec("gtp", "--dialect", "refused"), "--size", 4, "--ascii", stdin="undo\nhint\n" + lines)
     assert answer.code == 0
-    assert "game over" in answer.out
+    assert re.search(r"(wins \d+-\d+\. You (win|lose)|Draw 8-8)\.$", answer.out, re.M)
     answer = reversi("play", spec("nboard", "--fault", "crash", "--at", 2), "--size", 4, stdin=lines)
     assert answer.code == 1
     assert answer.err.startswith("error: nboard:")
