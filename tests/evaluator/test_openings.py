@@ -112,7 +112,7 @@ def test_a_file_without_openings_or_no_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     for name, says in (
         ("empty.txt", "got none"),
-        ("missing.txt", "No such file"),
+        ("missing.txt", "it does not exist"),
         ("binary", "not text"),
         (".", "directory"),
     ):

@@ -25,7 +25,7 @@ def test_scores_may_be_missing() -> None:
         (f"{Position.start('reversi4')}; a1:+2;", "expected one of b1, a2, d3, c4, got 'a1'"),
         (f"{Position.start('reversi4')}; b1=2;", "expected a move and its score such as g8:\\+18, got 'b1=2'"),
         (f"{Position.start('reversi4')}; e5:+2;", "expected a square from a1 to d4"),
-        ("nonsense", "expected 9 or 16"),
+        ("nonsense", "expected 9, 16, 36 or 64"),
     ],
 )
 def test_what_is_wrong_is_said(line: str, complaint: str) -> None:

@@ -163,7 +163,7 @@ def test_files_are_readable_by_all_and_no_temporary_one_is_left(local):
 
 def test_the_card_says_what_it_is_and_how_to_play_it(local):
     card = (folder_of(local, 12) / "card.md").read_text()
-    for text in ("# Version 12, reversi4", "2 blocks x 16 channels", "promoted", "231 wins, 12 draws, 57 losses"):
+    for text in ("# Version 12, reversi4", "2 blocks x 16 channels", "promoted", "won 231, drawn 12, lost 57"):
         assert text in card
     for text in ("against version 3; score 0.790", local.get(12).sha256, "reversi play --size 4", "reversi analyze"):
         assert text in card
