@@ -111,10 +111,10 @@ def _lines(status: RunStatus, resume_command: str | None) -> list[str]:
     lines = [
         f"run {status.run}: {status.state}{f' in process {status.pid}' if status.pid else ''}, {status.folder}",
         f"  {status.game}, {duration_text(status.elapsed_s)} of training, {status.games:,} games"
-        f"{speed if status.positions_per_s else ''}",
+        f"{speed if status.state == 'training' else ''}",
         f"  learner at step {status.step:,}, version {status.version}; champion {champion}, "
         f"{status.candidates} models in the registry",
-        f"  {status.restarts} restarts{memory if status.resident_mb else ''}; last metrics "
+        f"  {status.restarts} restarts{memory if status.state == 'training' else ''}; last metrics "
         f"{_ago(status.metrics_age_s)}",
         f"  last checkpoint {_ago(status.checkpoint_age_s)}",
     ]

@@ -354,7 +354,7 @@ def _valid_keys(node: Any, key: str) -> str:
     if not hasattr(node, "keys"):
         return f"; {'.'.join(path)} is a single value"
     names = list(map(str, node))
-    if not path and (inside := [f"{group}.{key}" for group in names if key in (node[group] or ())]):
+    if not path and (inside := [f"{group}.{key}" for group in names if key in getattr(node[group], "keys", tuple)()]):
         return f", did you mean {' or '.join(map(repr, inside))}?"
     where = f"under {'.'.join(path)}" if path else "at the top"
     more = () if path else (*_groups(), RESUME)
